@@ -1,0 +1,46 @@
+# Goldwire. `make help` lists what there is.
+
+GO          ?= go
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME    ?= 30s
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## judge the built-in reference server, as `goldwire check` does
+	$(GO) run ./cmd/goldwire check
+
+.PHONY: generate
+generate: ## write generated/ from spec/
+	$(GO) run ./cmd/mcpgen generate
+
+.PHONY: test
+test: ## run every test that needs nothing but Go
+	$(GO) test -race -shuffle=on ./...
+
+.PHONY: lint
+lint: ## gofmt, vet, staticcheck, tidy go.mod, builds for the other systems
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt -w these:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) mod tidy -diff
+	$(GO) test ./cmd -run 'TestRepo'
+	GOOS=windows $(GO) build ./...
+	GOOS=darwin $(GO) build ./...
+
+.PHONY: bench
+bench: ## tools/call over stdio beside a bare pipe, and the codec, in one run
+	$(GO) test -run '^$$' -bench . -benchmem -count 3 ./runtime/wire ./runtime/jsonl ./generated/mcp/v20251125 ./generated/mcp/v20260728 ./conformance/everything
+
+.PHONY: e2e
+e2e: ## judge foreign servers (installs them) and compare with the committed expectations
+	sh testdata/peers/install.sh
+	$(GO) test -tags e2e -count 1 -timeout 20m -v ./cmd/goldwire -run 'TestE2E'
+
+.PHONY: fuzz
+fuzz: ## run each fuzz target for FUZZTIME
+	sh testdata/fuzz.sh $(FUZZTIME)
