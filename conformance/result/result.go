@@ -1,0 +1,111 @@
+// Package result is the one model of what a conformance run found: every
+// report format prints it, the driver and the checks fill it.
+package result
+
+import (
+	"github.com/goldwire/goldwire/conformance/catalogue"
+	"github.com/goldwire/goldwire/conformance/transcript"
+)
+
+// Verdict on one check.
+type Verdict string
+
+// The verdicts. A broken MUST is a Fail, a broken SHOULD (and whatever rests
+// on implied or lower-case wording) a Warn.
+const (
+	Pass          Verdict = "pass"
+	Fail          Verdict = "fail"
+	Warn          Verdict = "warn"
+	NotApplicable Verdict = "not-applicable" // the target does not offer what the check is about
+	NotObserved   Verdict = "not-observed"   // nothing seen that could keep or break the rule
+	Blocked       Verdict = "blocked"        // something that failed before made it pointless
+	Error         Verdict = "error"          // the checker itself could not do its work
+)
+
+// Verdicts lists all, in the order of reports.
+var Verdicts = []Verdict{Pass, Fail, Warn, NotApplicable, NotObserved, Blocked, Error}
+
+// Level of a requirement.
+type Level = catalogue.Level
+
+// Check is the verdict on one check in one revision over one transport.
+type Check struct {
+	ID           string   `json:"check"`
+	Revision     string   `json:"revision"`
+	Transport    string   `json:"transport"`
+	Level        Level    `json:"level"`
+	Requirements []string `json:"requirements"` // ids in the catalogue, the deciding one first
+	Verdict      Verdict  `json:"verdict"`
+	Sentence     string   `json:"requirement,omitempty"` // of the first requirement
+	URL          string   `json:"spec,omitempty"`        // its place in the specification
+	Layer        string   `json:"layer,omitempty"`       // who is to look into it: carrier, jsonrpc, protocol or feature
+	Expected     string   `json:"expected,omitempty"`
+	Observed     string   `json:"observed,omitempty"`
+	Reason       string   `json:"reason,omitempty"` // why not applicable, not observed, blocked or in error
+	Frames       []Frame  `json:"frames,omitempty"` // traffic around the finding
+}
+
+// Frame is one line of a transcript that a finding shows.
+type Frame struct {
+	Text string `json:"text"`           // as in a transcript: mark, time, data
+	Here bool   `json:"here,omitempty"` // the line the finding is about
+}
+
+// Target is what was judged.
+type Target struct {
+	Side    string   `json:"side"`              // server or client
+	Command []string `json:"command,omitempty"` // program and arguments, never the environment
+	URL     string   `json:"url,omitempty"`
+	Name    string   `json:"name,omitempty"` // as the peer calls itself
+	Version string   `json:"version,omitempty"`
+}
+
+// Summary counts verdicts.
+type Summary map[Verdict]int
+
+// Report is the outcome of a run.
+type Report struct {
+	Target    Target
+	Revisions []string // judged, oldest first
+	Results   []Check
+}
+
+// Summary counts the verdicts; every verdict has an entry.
+func (r *Report) Summary() Summary {
+	s := Summary{}
+	for _, v := range Verdicts {
+		s[v] = 0
+	}
+	for i := range r.Results {
+		s[r.Results[i].Verdict]++
+	}
+	return s
+}
+
+// Describe fills sentence, URL and, where empty, the level of c from its
+// first requirement that the catalogue knows.
+func (c *Check) Describe() {
+	for _, id := range c.Requirements {
+		if q, ok := catalogue.Lookup(id); ok {
+			c.Sentence, c.URL = q.Sentence, q.URL(c.Revision)
+			if c.Level == "" {
+				c.Level = q.Level
+			}
+			return
+		}
+	}
+}
+
+// Around returns the events of a recording around index i as frames, i
+// itself marked: up to before and after other events on each side.
+func Around(rec *transcript.Recording, i, before, after int) []Frame {
+	if rec == nil || i < 0 || i >= len(rec.Events) {
+		return nil
+	}
+	lo, hi := max(0, i-before), min(len(rec.Events), i+after+1)
+	fs := make([]Frame, 0, hi-lo)
+	for j := lo; j < hi; j++ {
+		fs = append(fs, Frame{Text: rec.Events[j].Line(), Here: j == i})
+	}
+	return fs
+}
