@@ -34,6 +34,7 @@ const (
 	KeyedRaw              // a raw JSON value whose type the reader knows from elsewhere (InputResponse, a task's payload); Arms
 	OneOrMany             // one Elem or an array of them, remembering the form (SamplingContent); Elem
 	Interface             // getters shared by results (PaginatedResult, CacheableResult); Fields name the getters, Arms the types
+	MapOf                 // a named map: type X map[string]Elem (InputRequests, InputResponses); Elem is a type of this package
 )
 
 // Type is one named Go type.
@@ -50,13 +51,13 @@ type Type struct {
 	Arms    []*Arm
 	Plan    *Plan
 	Target  string // Alias
-	Elem    string // OneOrMany: name of the element type
+	Elem    string // OneOrMany, MapOf: name of the element type
 	Raws    []RawKind
 	Role    Role   // which way the type travels, decides strictness in docs and examples
 	Params  bool   // it is the params of a method: has Metadata()
 	Result  bool   // it is the result of a method
 	MetaOf  string // name of the type of its _meta field, "" when raw or none
-	Bounded bool   // some field below has a bound: Validate has something to say
+	Bounded bool   // some field below has a bound, or holds a union (whose nil is reported): Validate has something to say
 }
 
 // Role says who writes values of a type.
@@ -79,6 +80,8 @@ type Field struct {
 	Default  *Lenient // what lenient decoding takes when a required member is missing or as Default says
 	Min, Max *float64 // bounds of a number; Validate reports them
 	MaxItems *int
+	Format   string // "uri", "uri-template", "byte", … as the schema says it; never checked on decode
+	Implied  string // what an absent optional member stands for, as JSON text ("true" for destructiveHint); "" when nothing is implied
 	Doc      []string
 	Deprec   string
 }
@@ -88,6 +91,7 @@ type Lenient struct {
 	JSON     string // the value as JSON text: `"complete"`, `[]`, `0`, `"private"`
 	Negative bool   // also for a negative number
 	Empty    bool   // also for an empty string
+	Zero     bool   // the encoder writes JSON in place of the Go zero value, which is never legal here (resultType "")
 }
 
 // RefKind says how a value is held in Go and which codec call reads it.
@@ -103,7 +107,7 @@ const (
 	RawAny    // wire.Raw, any JSON value
 	RawObject // wire.Raw, an object
 	ID        // jsonrpc.ID: request ids and progress tokens
-	Named     // a type of this package: Struct, Enum, Union, RawUnion, KeyedRaw, OneOrMany
+	Named     // a type of this package: Struct, Enum, Union, RawUnion, KeyedRaw, OneOrMany, MapOf
 	Slice     // of Elem
 	Map       // string to Elem
 	Base64    // string, base64 text, with a Bytes accessor
@@ -153,7 +157,7 @@ type Case struct {
 	Value string  // ByTag, ByRule: value of Key
 	Key   string  // ByPresence: the member that must be there
 	Type  string  // Go type name
-	Steps []*Step // ByRule: looked at in order; the last has no Has
+	Steps []*Step // ByRule: looked at in order; when none matches the value is unknown
 }
 
 // Step picks Type when the member path Has is present ("items.anyOf"), always when Has is "".
@@ -201,10 +205,21 @@ type Method struct {
 	Item         string   // Paginated: Go type of one item
 	Server       []string // server capabilities needed, as paths ("resources.subscribe")
 	Client       []string // client capabilities needed
+	Gates        []*Gate  // capabilities needed only for some params
 	Lifecycle    bool     // answered by the runtime, no func field (initialize, ping, discover, listen, cancelled, …)
 	Embedded     bool     // travels inside another message (inputRequests of 2026-07-28): no id, no envelope
 	Doc          []string
 	Deprec       string
+}
+
+// Gate is a capability that is needed only when the params say so.
+type Gate struct {
+	Server  bool     // the server's capability; else the client's
+	Path    string   // "sampling.tools"
+	Members []string // params members (paths with dots) of which any, when it is there, asks for the capability
+	Values  []string // not empty: only when the (single) member holds one of these strings
+	Absent  bool     // with Values: also when the member is missing
+	Advice  bool     // SHOULD: report, do not refuse
 }
 
 // Outcome is what a request may give besides its complete result.
