@@ -1,0 +1,244 @@
+package jsonrpc
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// The error codes of JSON-RPC.
+const (
+	CodeParseError     int64 = -32700 // not JSON
+	CodeInvalidRequest int64 = -32600 // not a request envelope, or one that the state does not allow
+	CodeMethodNotFound int64 = -32601 // unknown method, or one whose capability is not advertised
+	CodeInvalidParams  int64 = -32602 // the params do not fit the method
+	CodeInternalError  int64 = -32603 // the handler failed
+)
+
+// The error codes that the protocol adds.
+const (
+	CodeHeaderMismatch             int64 = -32020 // an HTTP header is missing or differs from the body (2026-07-28)
+	CodeMissingClientCapability    int64 = -32021 // data.requiredCapabilities (2026-07-28)
+	CodeUnsupportedProtocolVersion int64 = -32022 // data.supported, data.requested (2026-07-28)
+	CodeResourceNotFound           int64 = -32002 // up to 2025-11-25
+	CodeURLElicitationRequired     int64 = -32042 // 2025-11-25
+	CodeUserRejected               int64 = -1     // sampling, up to 2025-11-25
+)
+
+// Goldwire's own codes. They lie outside the range that JSON-RPC and the
+// protocol reserve (-32768 to -32000).
+const (
+	CodeOverloaded   int64 = -31001 // a bound was reached: try again later
+	CodeShuttingDown int64 = -31002 // the peer drains and takes no new requests
+)
+
+// Error is the error of a JSON-RPC answer: made by a handler, or received from
+// the peer. A handler that returns an *Error (wrapped or not) decides the code;
+// any other error is answered with CodeInternalError.
+type Error struct {
+	Code    int64
+	Message string
+	Data    wire.Raw     // any JSON value, nil for none
+	Extra   wire.Members // members that the specification does not name
+	Remote  bool         // the peer sent it
+	Cause   error        // what lay behind it on this side; never sent
+}
+
+// NewError makes an error for the peer.
+func NewError(code int64, message string) *Error { return &Error{Code: code, Message: message} }
+
+// Errorf makes an error for the peer. A %w operand becomes its Cause.
+func Errorf(code int64, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: err.Error(), Cause: errors.Unwrap(err)}
+}
+
+// Error says the message, the code, and who made it.
+func (e *Error) Error() string {
+	if e.Remote {
+		return fmt.Sprintf("peer answered: %s (%d)", e.Message, e.Code)
+	}
+	return fmt.Sprintf("%s (%d)", e.Message, e.Code)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Is reports whether target is an *Error with the same code.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code
+}
+
+// Sentinels for errors.Is.
+var (
+	ErrClosed        = fmt.Errorf("connection closed: %w", net.ErrClosed)
+	ErrNotAdvertised = errors.New("the peer does not advertise it")
+	ErrOverloaded    = errors.New("overloaded")
+	ErrTimeout       = errors.New("timed out")
+	ErrNoPeer        = errors.New("no peer: the context does not come from a handler")
+	ErrResultType    = errors.New("unknown result type")
+)
+
+// NotAdvertisedError is a call that was not sent because the peer does not
+// advertise the capability for it. errors.Is(err, ErrNotAdvertised).
+type NotAdvertisedError struct {
+	Method     string
+	Capability string // path, "resources.subscribe"
+}
+
+func (e *NotAdvertisedError) Error() string {
+	return fmt.Sprintf("%s: the peer does not advertise %s", e.Method, e.Capability)
+}
+
+// Is reports whether target is ErrNotAdvertised.
+func (e *NotAdvertisedError) Is(target error) bool { return target == ErrNotAdvertised }
+
+// OverloadError is a bound that was reached. errors.Is(err, ErrOverloaded).
+type OverloadError struct {
+	What  string // "requests in flight", "outgoing bytes"
+	Limit int
+	Cause error // why waiting ended: the context's error
+}
+
+func (e *OverloadError) Error() string {
+	s := fmt.Sprintf("overloaded: the bound of %d %s is reached", e.Limit, e.What)
+	if e.Cause != nil {
+		s += ": " + e.Cause.Error()
+	}
+	return s
+}
+
+// Is reports whether target is ErrOverloaded.
+func (e *OverloadError) Is(target error) bool { return target == ErrOverloaded }
+
+// Unwrap returns why waiting ended.
+func (e *OverloadError) Unwrap() error { return e.Cause }
+
+// TimeoutError is a call whose deadline passed. errors.Is(err, ErrTimeout).
+type TimeoutError struct {
+	Method string
+	ID     ID
+	After  time.Duration
+	Hard   bool // the hard cap, which progress does not move
+}
+
+func (e *TimeoutError) Error() string {
+	what := "no answer within"
+	if e.Hard {
+		what = "no answer within the hard cap of"
+	}
+	return fmt.Sprintf("%s (id %s): %s %v", e.Method, e.ID, what, e.After)
+}
+
+// Is reports whether target is ErrTimeout.
+func (e *TimeoutError) Is(target error) bool { return target == ErrTimeout }
+
+// Timeout is true.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// Stage is how far a call had come when it failed.
+type Stage string
+
+// The stages.
+const (
+	StageConnect Stage = "connect" // dialling or the handshake
+	StageQueue   Stage = "queue"   // waiting for its turn; nothing was sent
+	StageSend    Stage = "send"    // being written; the peer may have part of it
+	StageReceive Stage = "receive" // sent; waiting for the answer
+	StageDecode  Stage = "decode"  // answered, but the answer is not what the method returns
+)
+
+// CallError is a call that got no usable answer. It says how far it came and
+// keeps the cause: for a child process that is a *jsonl.ExitError with exit
+// code or signal and the end of stderr.
+type CallError struct {
+	Method string
+	ID     ID
+	Stage  Stage
+	Err    error
+}
+
+func (e *CallError) Error() string {
+	return fmt.Sprintf("%s (id %s): %s: %v", e.Method, e.ID, e.Stage, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *CallError) Unwrap() error { return e.Err }
+
+// ClosedError is a connection that is closed. errors.Is(err, ErrClosed) and
+// errors.Is(err, net.ErrClosed).
+type ClosedError struct {
+	Cause error // nil when this side closed it
+}
+
+func (e *ClosedError) Error() string {
+	if e.Cause == nil {
+		return "connection closed"
+	}
+	return "connection closed: " + e.Cause.Error()
+}
+
+// Is reports whether target is ErrClosed or net.ErrClosed.
+func (e *ClosedError) Is(target error) bool { return target == ErrClosed || target == net.ErrClosed }
+
+// Unwrap returns the cause.
+func (e *ClosedError) Unwrap() error { return e.Cause }
+
+// StateError is an operation that the state of the connection does not allow.
+type StateError struct {
+	Op   string // "initialize", "tools/call", "drain"
+	From State
+	To   State // for a transition, otherwise equal to From
+}
+
+func (e *StateError) Error() string {
+	if e.From == e.To {
+		return fmt.Sprintf("%s: not allowed while the connection is %s", e.Op, e.From)
+	}
+	return fmt.Sprintf("%s: no transition from %s to %s", e.Op, e.From, e.To)
+}
+
+// VersionError is a peer that speaks no version of ours.
+type VersionError struct {
+	Ours   []string
+	Theirs []string // what the peer named
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("no common protocol version: we speak %q, the peer %q", e.Ours, e.Theirs)
+}
+
+// ResultTypeError is a result whose resultType is neither complete nor
+// anything else that the method may return. errors.Is(err, ErrResultType).
+type ResultTypeError struct {
+	Type string
+}
+
+func (e *ResultTypeError) Error() string { return fmt.Sprintf("unknown result type %q", e.Type) }
+
+// Is reports whether target is ErrResultType.
+func (e *ResultTypeError) Is(target error) bool { return target == ErrResultType }
+
+// ResultError is an error value that stands for a result: a handler that
+// returns one (wrapped or not) is answered with its JSON as the result, and a
+// call whose result it is returns it. InputRequiredError and TaskCreated of
+// the generated packages are such values.
+type ResultError interface {
+	error
+	wire.Appender
+	// IsResult marks the type.
+	IsResult()
+}
+
+// PanicError is a handler that panicked. The peer gets CodeInternalError
+// without details.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("handler panicked: %v", e.Value) }

@@ -1,0 +1,77 @@
+package jsonrpc
+
+import (
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// Side is one end of a connection.
+type Side uint8
+
+// The sides.
+const (
+	ServerSide Side = iota
+	ClientSide
+)
+
+// String is "server" or "client".
+func (s Side) String() string {
+	if s == ClientSide {
+		return "client"
+	}
+	return "server"
+}
+
+// Method is one row of a revision's method table, which is generated.
+type Method struct {
+	Name         string // "tools/call"
+	Definition   string // name in the schema, "CallToolRequest"
+	Notification bool
+	FromClient   bool // the client may send it
+	FromServer   bool // the server may send it
+	// Capabilities are paths that the answering side of a request, or the
+	// sending side of a notification, has to advertise: "tools",
+	// "resources.subscribe". "client:roots" and "server:tools" name a side.
+	Capabilities   []string
+	ParamsRequired bool
+	Paginated      bool
+	InputRequired  bool // the result may ask for input (2026-07-28)
+	// Embedded requests travel inside other messages (inputRequests of
+	// 2026-07-28): they are never sent or answered on their own.
+	Embedded bool
+}
+
+// Metadata is what the _meta of params says to the runtime. A zero member is
+// absent.
+type Metadata struct {
+	ProgressToken      ID
+	ProtocolVersion    string
+	LogLevel           string
+	ClientInfo         wire.Appender // the generated type's pointer, or nil
+	ClientCapabilities wire.Appender // the generated type's pointer, or nil
+	SubscriptionID     ID
+}
+
+// Params is what generated params types implement.
+type Params[P any] interface {
+	*P
+	wire.Appender
+	// Metadata returns what the params' _meta says, cheaply.
+	Metadata() Metadata
+	// SetMetadata writes the non-zero members of m into the params' _meta.
+	// It is called on a shallow copy, so it must not write through pointers,
+	// maps or slices that it did not make. Types whose revision has no
+	// member for something ignore it.
+	SetMetadata(m Metadata)
+}
+
+// The generated types that a handler takes.
+type decoded[P any] interface {
+	*P
+	wire.Decoder
+}
+
+// The generated types that a handler returns.
+type appended[R any] interface {
+	*R
+	wire.Appender
+}
