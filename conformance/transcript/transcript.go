@@ -124,7 +124,7 @@ type Event struct {
 // Message reports whether e carries a message of one of the two sides that
 // was kept whole.
 func (e *Event) Message() bool {
-	return e.Kind == KindMessage && !e.Carrier && e.Dir != Note && e.Length == 0
+	return e.Kind == KindMessage && !e.Carrier && e.Dir != Note && e.Length == 0 && !e.Partial
 }
 
 // Recording is a parsed or recorded transcript.
