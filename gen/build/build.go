@@ -1,0 +1,282 @@
+// Package build lowers a schema and its overlay to the Go-shaped model of
+// package ir: names, fields, unions with the plan that tells their members
+// apart, methods with direction, params and results.
+//
+// Every decision is made here and none is guessed: what neither a general rule
+// nor an overlay entry decides is an error that says where, and an overlay
+// entry that decides nothing is one too.
+package build
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goldwire/goldwire/gen/ir"
+	"github.com/goldwire/goldwire/gen/schema"
+	"github.com/goldwire/goldwire/spec"
+)
+
+// Build lowers one revision of a folder of the layout that [spec.Files] describes.
+func Build(fsys fs.FS, revision string) (*ir.Package, error) {
+	set, err := spec.Open(fsys)
+	if err != nil {
+		return nil, err
+	}
+	var seen map[string]string
+	var pkg *ir.Package
+	for _, r := range set.Revisions() {
+		if r > revision {
+			break
+		}
+		if pkg, seen, err = one(set, r, seen); err != nil {
+			return nil, err
+		}
+	}
+	if pkg == nil || pkg.Revision != revision {
+		_, err := set.Source(revision)
+		return nil, err
+	}
+	return pkg, nil
+}
+
+// All lowers all revisions of a folder, oldest first.
+func All(fsys fs.FS) ([]*ir.Package, error) {
+	set, err := spec.Open(fsys)
+	if err != nil {
+		return nil, err
+	}
+	var out []*ir.Package
+	var seen map[string]string
+	for _, r := range set.Revisions() {
+		var pkg *ir.Package
+		if pkg, seen, err = one(set, r, seen); err != nil {
+			return nil, err
+		}
+		out = append(out, pkg)
+	}
+	return out, nil
+}
+
+// one lowers a revision. seen maps each type to the first revision that had it.
+func one(set *spec.Set, revision string, seen map[string]string) (*ir.Package, map[string]string, error) {
+	src, err := set.Source(revision)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err := set.Overlay(revision)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := set.Patched(revision, spec.Generator)
+	if err != nil {
+		return nil, nil, err
+	}
+	pkg, err := Lower(Input{Revision: revision, File: "spec/" + revision + "/schema.json", Hash: src.Structure, Schema: data, Overlay: o})
+	if err != nil {
+		return nil, nil, err
+	}
+	next := map[string]string{}
+	maps.Copy(next, seen)
+	for _, t := range pkg.Types {
+		if next[t.Name] == "" {
+			next[t.Name] = revision
+		}
+		t.Since = next[t.Name]
+	}
+	return pkg, next, nil
+}
+
+// File lowers a schema file as it was published, with the embedded facts: those
+// of the revision if it is a known one, else the general rules and what of the
+// common facts still fits. Its descriptions become the docs.
+func File(name string, data []byte, revision string) (*ir.Package, error) {
+	set, err := spec.Open(spec.Files())
+	if err != nil {
+		return nil, err
+	}
+	o, err := set.Overlay(revision)
+	if err != nil {
+		return nil, err
+	}
+	patched := data
+	if !o.Hints {
+		if patched, err = spec.Patch(data, o.Errata, spec.Generator); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return Lower(Input{Revision: revision, File: name, Hash: schema.Hash(data), Schema: patched, Overlay: o})
+}
+
+// Docs gives the documentation of a definition (member "") or of one of its
+// members, line by line; nil where it has none. It is the place where the
+// project's own texts come in; without it the descriptions of the file are used.
+type Docs func(definition, member string) []string
+
+// Input is what Lower works on.
+type Input struct {
+	Revision string
+	File     string        // the schema file's name, for messages and the header
+	Hash     string        // its sha256, for the header
+	Schema   []byte        // with the errata applied
+	Overlay  *spec.Overlay // nil = only general rules
+	Docs     Docs          // nil = the descriptions of the schema
+}
+
+// Lower makes the model of one revision. Its errors are of type [*Error] or [*schema.Error].
+func Lower(in Input) (*ir.Package, error) {
+	f, err := schema.Parse(in.File, in.Schema)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{
+		in: in, file: f, o: in.Overlay,
+		used:    map[*spec.Entry]bool{},
+		types:   map[string]*ir.Type{},
+		origin:  map[string]string{},
+		where:   map[string]string{},
+		reached: map[string]bool{},
+	}
+	if b.o == nil {
+		b.o = &spec.Overlay{Hints: true}
+	}
+	return b.build()
+}
+
+type builder struct {
+	in   Input
+	file *schema.File
+	o    *spec.Overlay
+	used map[*spec.Entry]bool // overlay entries that matched
+
+	types   map[string]*ir.Type // by Go name
+	origin  map[string]string   // Go name -> structure that it was made from, to tell a shared name from a collision
+	where   map[string]string   // Go name -> JSON pointer
+	reached map[string]bool     // definitions that something emitted refers to
+	raw     map[string]bool     // definitions that are raw JSON because they hold themselves
+	methods []*method
+}
+
+func (b *builder) strict() bool { return !b.o.Hints }
+
+func (b *builder) err(kind ErrorKind, ptr, format string, args ...any) error {
+	return &Error{Kind: kind, File: b.in.File, Pointer: ptr, Msg: fmt.Sprintf(format, args...)}
+}
+
+// use notes that an entry decided something.
+func (b *builder) use(e *spec.Entry) { b.used[e] = true }
+
+func (b *builder) build() (*ir.Package, error) {
+	b.raw = b.rawDefinitions()
+	for _, e := range b.o.Errata {
+		b.use(&e.Entry) // spec.Patch refuses those that match nothing
+	}
+	for _, step := range []func() error{b.findMethods, b.lowerMethods, b.rest, b.checkCycles} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	pkg := &ir.Package{
+		Revision:   b.in.Revision,
+		Name:       "mcp",
+		Dir:        "mcp/v" + strings.ReplaceAll(b.in.Revision, "-", ""),
+		Source:     b.in.File,
+		SourceHash: b.in.Hash,
+		Stateless:  !slices.ContainsFunc(b.methods, func(m *method) bool { return m.ir.Name == "initialize" }),
+	}
+	for _, m := range b.methods {
+		pkg.Methods = append(pkg.Methods, m.ir)
+	}
+	var err error
+	if pkg.Errors, err = b.errors(); err != nil {
+		return nil, err
+	}
+	if err := b.interfaces(); err != nil {
+		return nil, err
+	}
+	if pkg.Consts, err = b.consts(); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.types)) {
+		pkg.Types = append(pkg.Types, b.types[name])
+	}
+	for _, step := range []func(*ir.Package) error{b.roles, b.values, b.deprecations, b.collisions} {
+		if err := step(pkg); err != nil {
+			return nil, err
+		}
+	}
+	if b.strict() {
+		for _, e := range b.o.Entries() {
+			if !b.used[e] {
+				file, ptr, _ := strings.Cut(e.Place, "#")
+				return nil, &Error{Kind: Unused, File: file, Pointer: ptr, Msg: "the entry matches nothing in " + b.in.File}
+			}
+		}
+	}
+	return pkg, nil
+}
+
+// def follows aliases from a schema to the one that says something, and gives
+// the name of the last definition on the way.
+func (b *builder) def(s *schema.Schema) (*schema.Schema, string) {
+	name := ""
+	for i := 0; s.Ref != "" && i < 16; i++ {
+		name = s.Ref
+		s = b.file.Definitions[name]
+	}
+	return s, name
+}
+
+// goName is the Go name of a definition.
+func (b *builder) goName(def string) string {
+	for _, n := range b.o.Names {
+		if n.Definition == def {
+			b.use(&n.Entry)
+			return n.Go
+		}
+	}
+	return definitionName(def)
+}
+
+// rawDefinitions finds the definitions that hold themselves without a member
+// in between: JSONValue, an object or array of JSONValue. They are any JSON.
+func (b *builder) rawDefinitions() map[string]bool {
+	edges := map[string][]string{}
+	var walk func(from string, s *schema.Schema)
+	walk = func(from string, s *schema.Schema) {
+		if s == nil || len(s.Properties) > 0 {
+			return
+		}
+		if s.Ref != "" {
+			edges[from] = append(edges[from], s.Ref)
+		}
+		walk(from, s.Items)
+		walk(from, s.Additional)
+		for _, a := range s.AnyOf {
+			walk(from, a)
+		}
+	}
+	for name, s := range b.file.Definitions {
+		walk(name, s)
+	}
+	out := map[string]bool{}
+	for name := range b.file.Definitions {
+		seen := map[string]bool{}
+		todo := slices.Clone(edges[name])
+		for len(todo) > 0 {
+			n := todo[0]
+			todo = todo[1:]
+			if n == name {
+				out[name] = true
+				break
+			}
+			if !seen[n] {
+				seen[n] = true
+				todo = append(todo, edges[n]...)
+			}
+		}
+	}
+	return out
+}
