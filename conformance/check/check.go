@@ -1,0 +1,398 @@
+// Package check drives a server under judgement and judges what it said.
+//
+// Driving and judging are apart. Probes send what no ordinary client would and
+// make recordings; checks are pure functions of recordings, so that a saved
+// one can be judged again by later rules.
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goldwire/goldwire/conformance/catalogue"
+	"github.com/goldwire/goldwire/conformance/result"
+	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// Layer says who is to look into a finding.
+type Layer string
+
+// Layers, from the bytes up.
+const (
+	Bytes    Layer = "carrier"
+	JSONRPC  Layer = "jsonrpc"
+	Protocol Layer = "protocol"
+	Feature  Layer = "feature"
+)
+
+// Check is one rule over the recordings of a run.
+type Check struct {
+	ID    string // kebab case, unique
+	Title string // what is looked at, in a few words
+	Layer Layer
+	// Requirements are ids of the catalogue. Those that hold in the judged
+	// revision decide whether the check applies there and what breaking it
+	// means; the first of them is the one that is reported.
+	Requirements []string
+	// Since and Until narrow the revisions further; "" is no bound.
+	Since, Until string
+	// Soft makes a broken rule a warning where the requirement would make it a
+	// failure: the wording is open to another reading, or the sign is weak.
+	Soft bool
+	// Needs are capabilities of the server, "tools" or "resources.subscribe":
+	// without one of them the check is not applicable.
+	Needs []string
+	// Judge looks at the recordings and says what it found through the case.
+	Judge func(c *Case)
+}
+
+// Bound returns the requirements of the check that hold for a server over
+// stdio in a revision, in order.
+func (k *Check) Bound(rev string) []catalogue.Requirement {
+	if k.Since != "" && !AtLeast(rev, k.Since) || k.Until != "" && !AtLeast(k.Until, rev) {
+		return nil
+	}
+	var out []catalogue.Requirement
+	for _, id := range k.Requirements {
+		r, ok := requirement(id)
+		if ok && r.Applies(rev, catalogue.Server) && r.Carries(catalogue.Stdio) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Applies reports whether the check says something about a revision.
+func (k *Check) Applies(rev string) bool { return len(k.Bound(rev)) > 0 }
+
+// Warns reports whether breaking the check in that revision is a warning.
+func (k *Check) Warns(rev string) bool {
+	for _, r := range k.Bound(rev) {
+		if !r.Warns() && r.Level != catalogue.May && !k.Soft {
+			return false
+		}
+	}
+	return true
+}
+
+// Case is one check at work on the recordings of one revision. Judge calls its
+// methods; the verdict follows from what was called:
+//
+//	Broken            fail, or warn where the requirement says so
+//	Tolerated         warn
+//	NotApplicable, NotObserved, Blocked   that, when nothing was found and nothing was seen
+//	Saw               pass, when nothing else was found
+//	nothing at all    not observed
+type Case struct {
+	Check    *Check
+	Revision string
+	Facts    *Facts
+	Traces   []*Trace // the sessions of this revision
+	Offers   []*Trace // handshakes, one for each version that was offered
+
+	findings []finding
+	seen     int
+	verdict  result.Verdict // set by NotApplicable, NotObserved, Blocked
+	reason   string
+}
+
+type finding struct {
+	frame              *Frame
+	expected, observed string
+	mild               bool
+}
+
+// Modern reports whether the judged revision is stateless.
+func (c *Case) Modern() bool { return Modern(c.Revision) }
+
+// AtLeast reports whether the judged revision is floor or later.
+func (c *Case) AtLeast(floor string) bool { return AtLeast(c.Revision, floor) }
+
+// Saw says that something was seen that kept the rule.
+func (c *Case) Saw() { c.seen++ }
+
+// Broken says that the rule was broken: what should have been, what was
+// instead, and the line that shows it (nil where there is none).
+func (c *Case) Broken(f *Frame, expected, observed string) {
+	c.findings = append(c.findings, finding{f, expected, observed, false})
+}
+
+// Tolerated is Broken for a point on which the specification is silent or
+// contradicts itself: it is told, as a warning.
+func (c *Case) Tolerated(f *Frame, expected, observed string) {
+	c.findings = append(c.findings, finding{f, expected, observed, true})
+}
+
+// NotApplicable says that the server does not offer what the check is about.
+func (c *Case) NotApplicable(reason string) { c.settle(result.NotApplicable, reason) }
+
+// NotObserved says that nothing could be seen that keeps or breaks the rule.
+func (c *Case) NotObserved(reason string) { c.settle(result.NotObserved, reason) }
+
+// Blocked says that something that failed before made the check pointless.
+func (c *Case) Blocked(reason string) { c.settle(result.Blocked, reason) }
+
+func (c *Case) settle(v result.Verdict, reason string) {
+	if c.verdict == "" || c.verdict == result.NotObserved && v == result.Blocked {
+		c.verdict, c.reason = v, reason
+	}
+}
+
+// Step finds the first step of that name in any session of the revision. When
+// it was not run the check is settled as blocked or not observed and Step
+// returns nil.
+func (c *Case) Step(name string) *Step {
+	for _, t := range c.Traces {
+		for _, s := range t.steps {
+			if s.Name == name {
+				return s
+			}
+		}
+	}
+	c.missing(name)
+	return nil
+}
+
+// StepsOf finds all steps whose name starts with prefix, in order.
+func (c *Case) StepsOf(prefix string) []*Step {
+	var out []*Step
+	for _, t := range c.Traces {
+		for _, s := range t.steps {
+			if strings.HasPrefix(s.Name, prefix) {
+				out = append(out, s)
+			}
+		}
+	}
+	if len(out) == 0 {
+		c.missing(prefix)
+	}
+	return out
+}
+
+func (c *Case) missing(name string) {
+	for _, t := range c.Traces {
+		if why := t.lost(); why != "" {
+			c.Blocked(why + ", so " + name + " was not tried")
+			return
+		}
+	}
+	c.NotObserved(name + " was not tried")
+}
+
+// Answer gives the answer to a request. When there is none the check is
+// settled: broken where the server was alive and silent, not observed where
+// the wait was short, blocked where the server had ended.
+func (c *Case) Answer(req *Frame) *Frame {
+	if req == nil {
+		return nil
+	}
+	if a := req.Trace.Answer(req); a != nil {
+		return a
+	}
+	switch req.Trace.fate(req) {
+	case fateSilent:
+		c.Broken(req, "an answer to this request", "none, although the server answered a later one")
+	case fateUnsure:
+		c.NotObserved("the server did not answer request " + req.IDText() + " within a short wait")
+	default:
+		c.Blocked(or(req.Trace.lost(), "the session ended") + " before it answered request " + req.IDText())
+	}
+	return nil
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// Refused judges that every request of a step was answered by an error with
+// one of these codes. A result breaks the rule, and so does another code
+// unless lax, when it is told as a warning.
+func (c *Case) Refused(step string, lax bool, codes ...int64) {
+	s := c.Step(step)
+	if s == nil {
+		return
+	}
+	for _, req := range s.Sent() {
+		c.refused(req, lax, codes...)
+	}
+}
+
+func (c *Case) refused(req *Frame, lax bool, codes ...int64) {
+	a := c.Answer(req)
+	if a == nil {
+		return
+	}
+	want := "an error with code " + codesText(codes)
+	code, ok := a.Code()
+	switch {
+	case a.OK():
+		c.Broken(a, want, "a result")
+	case ok && slices.Contains(codes, code):
+		c.Saw()
+	case lax:
+		c.Tolerated(a, want, "error code "+string(a.Error.Get("code")))
+	default:
+		c.Broken(a, want, "error code "+string(a.Error.Get("code")))
+	}
+}
+
+func codesText(codes []int64) string {
+	var b strings.Builder
+	for i, n := range codes {
+		if i > 0 {
+			b.WriteString(" or ")
+		}
+		fmt.Fprint(&b, n)
+	}
+	return b.String()
+}
+
+// Has reports whether the server declared a capability, given as a path:
+// "tools", "resources.subscribe". A flag counts when it is true, anything else
+// when it is there.
+func (c *Case) Has(capability string) bool { return c.Facts.Has(capability) }
+
+// Verdict runs a check on the recordings of a revision. A check that panics is
+// an error of the checker, never a finding.
+func (k *Check) Verdict(rev string, facts *Facts, traces, offers []*Trace) (out result.Check) {
+	bound := k.Bound(rev)
+	out = result.Check{ID: k.ID, Revision: rev, Transport: "stdio", Layer: string(k.Layer)}
+	for _, r := range bound {
+		out.Requirements = append(out.Requirements, r.ID)
+	}
+	if len(bound) > 0 {
+		out.Level = bound[0].Level
+	}
+	out.Describe()
+	c := &Case{Check: k, Revision: rev, Facts: facts, Traces: traces, Offers: offers}
+	defer func() {
+		if p := recover(); p != nil {
+			out.Verdict, out.Reason = result.Error, fmt.Sprintf("the check itself failed: %v", p)
+		}
+	}()
+	for _, need := range k.Needs {
+		if facts.Known() && !facts.Has(need) {
+			out.Verdict, out.Reason = result.NotApplicable, "the server does not declare "+need
+			return out
+		}
+	}
+	k.Judge(c)
+	c.conclude(&out)
+	return out
+}
+
+func (c *Case) conclude(out *result.Check) {
+	hard := slices.IndexFunc(c.findings, func(f finding) bool { return !f.mild })
+	switch {
+	case len(c.findings) > 0:
+		i := max(hard, 0)
+		f := c.findings[i]
+		out.Verdict = result.Warn
+		if hard >= 0 && !c.Check.Warns(c.Revision) {
+			out.Verdict = result.Fail
+		}
+		out.Expected, out.Observed = f.expected, f.observed
+		if n := len(c.findings) - 1; n > 0 {
+			out.Observed += fmt.Sprintf(" (and %d more like it)", n)
+		}
+		if f.frame != nil {
+			out.Frames = around(f.frame)
+		}
+	case c.seen > 0 && c.verdict == result.Blocked:
+		out.Verdict, out.Reason = c.verdict, c.reason
+	case c.seen > 0:
+		out.Verdict = result.Pass
+	case c.verdict != "":
+		out.Verdict, out.Reason = c.verdict, c.reason
+	default:
+		out.Verdict, out.Reason = result.NotObserved, "nothing was seen that could keep or break the rule"
+	}
+}
+
+// around shows the request with the answer it is about, and what lies between.
+func around(f *Frame) []result.Frame {
+	if req := f.Trace.Request(f); f.FromServer && req != nil && f.Index-req.Index > 4 {
+		return append(result.Around(f.Trace.Recording, req.Index, 0, 0), result.Around(f.Trace.Recording, f.Index, 1, 1)...)
+	}
+	return result.Around(f.Trace.Recording, f.Index, 3, 3)
+}
+
+// What became of a request without an answer.
+type fate uint8
+
+const (
+	fateLost   fate = iota // the server ended or answered nothing at all any more
+	fateSilent             // it was alive and had all the time
+	fateUnsure             // it was alive but had little time
+)
+
+func (t *Trace) fate(req *Frame) fate {
+	for _, n := range t.notes(transcript.KindNote, req.Index) {
+		switch string(n.Data) {
+		case noteSilent + string(req.ID):
+			return fateSilent
+		case noteGaveUp + string(req.ID):
+			return fateUnsure
+		}
+	}
+	if t.fenced(req.Index) {
+		return fateSilent
+	}
+	return fateLost
+}
+
+// fenced reports whether a fence that was sent after index i was answered.
+func (t *Trace) fenced(i int) bool {
+	for _, f := range t.frames {
+		if f.Index > i && !f.FromServer && f.fence() && t.Answer(f) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// lost says why a session ended early, "" when it did not.
+func (t *Trace) lost() string {
+	if how, died := t.Died(); died {
+		return how
+	}
+	for _, n := range t.notes(transcript.KindNote, 0) {
+		switch string(n.Data) {
+		case noteHung:
+			return "the server answered nothing any more"
+		case noteFlood:
+			return "the server wrote without end"
+		case noteUnread:
+			return "the server stopped reading its input"
+		}
+	}
+	return ""
+}
+
+// requirement finds an entry of the catalogue.
+func requirement(id string) (catalogue.Requirement, bool) {
+	if r, ok := catalogue.Lookup(id); ok {
+		return r, true
+	}
+	r := catalogue.Requirement{ID: id, Level: catalogue.Must, Side: catalogue.Both, Transport: catalogue.Any, Since: firstLegacy, Until: lastLegacy}
+	if strings.HasPrefix(id, "modern/") {
+		r.Since, r.Until = firstModern, firstModern
+	}
+	return r, true
+}
+
+func text(r wire.Raw) string {
+	if r == nil {
+		return "nothing"
+	}
+	const limit = 120
+	if len(r) > limit {
+		return string(r[:limit]) + "…"
+	}
+	return string(r)
+}

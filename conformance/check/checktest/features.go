@@ -1,0 +1,313 @@
+package checktest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+const (
+	metaVersion = "io.modelcontextprotocol/protocolVersion"
+	metaCaps    = "io.modelcontextprotocol/clientCapabilities"
+	metaLevel   = "io.modelcontextprotocol/logLevel"
+	metaSub     = "io.modelcontextprotocol/subscriptionId"
+	metaServer  = "io.modelcontextprotocol/serverInfo"
+)
+
+// Levels are the names of the log levels, least severe first.
+var Levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// request answers a request: the text of a result, or an error. Both empty is
+// no answer for now.
+func (c *Conn) request(r *Request) (string, error) {
+	if r.Modern || c.Revision == "" && r.Method != "initialize" && r.Method != "ping" && c.Server.Speaks("2026-07-28") {
+		return c.modern(r)
+	}
+	if c.Revision == "" && r.Method != "initialize" && r.Method != "ping" {
+		return "", fail(-32600, "initialize first")
+	}
+	switch r.Method {
+	case "initialize":
+		return c.initialize(r)
+	case "ping":
+		return "{}", nil
+	case "logging/setLevel":
+		if !c.Server.Has("logging") {
+			break
+		}
+		level, _ := r.Params.Get("level").Str()
+		if !slices.Contains(Levels, level) {
+			return "", fail(-32602, "no such level")
+		}
+		c.Level = level
+		return "{}", nil
+	case "resources/subscribe", "resources/unsubscribe":
+		if !c.Server.Has("resources") {
+			break
+		}
+		uri, err := c.uri(r)
+		if err != nil {
+			return "", err
+		}
+		c.subs[uri] = r.Method == "resources/subscribe"
+		return "{}", nil
+	}
+	return c.feature(r)
+}
+
+func (c *Conn) initialize(r *Request) (string, error) {
+	offered, ok := r.Params.Get("protocolVersion").Str()
+	if !ok || r.Params.Get("capabilities").Kind() != wire.KindObject || r.Params.Get("clientInfo").Kind() != wire.KindObject {
+		return "", fail(-32602, "initialize lacks a member")
+	}
+	legacy := c.Server.versions(false)
+	if len(legacy) == 0 {
+		return "", &rpcError{-32602, "this server speaks " + strings.Join(c.Server.versions(true), ", "), ""}
+	}
+	c.Revision = legacy[len(legacy)-1]
+	if slices.Contains(legacy, offered) {
+		c.Revision = offered
+	}
+	return `{"protocolVersion":` + quote(c.Revision) + `,"capabilities":` + c.Server.capabilities(c.Revision) + `,"serverInfo":` + serverInfo + `}`, nil
+}
+
+const serverInfo = `{"name":"checktest","version":"1.0.0"}`
+
+func (s *Server) capabilities(rev string) string {
+	caps := map[string]any{}
+	if s.Has("tools") {
+		caps["tools"] = map[string]any{"listChanged": true}
+	}
+	if s.Has("prompts") {
+		caps["prompts"] = map[string]any{"listChanged": true}
+	}
+	if s.Has("resources") {
+		caps["resources"] = map[string]any{"subscribe": true, "listChanged": true}
+	}
+	if s.Has("logging") {
+		caps["logging"] = map[string]any{}
+	}
+	if s.Has("completions") && rev >= "2025-03-26" {
+		caps["completions"] = map[string]any{}
+	}
+	return obj(caps)
+}
+
+// feature answers what is the same in both eras.
+func (c *Conn) feature(r *Request) (string, error) {
+	area, _, _ := strings.Cut(r.Method, "/")
+	if area == "completion" {
+		area = "completions"
+	}
+	if !c.Server.Has(area) {
+		return "", fail(-32601, "method not found")
+	}
+	switch r.Method {
+	case "tools/list":
+		return c.page(r, "tools", c.tools(r))
+	case "prompts/list":
+		return c.page(r, "prompts", []string{
+			`{"name":"plain","description":"No arguments"}`,
+			`{"name":"greet","description":"Greets","arguments":[{"name":"who","required":true},{"name":"how"}]}`,
+			`{"name":"picture"}`,
+		})
+	case "resources/list":
+		return c.page(r, "resources", []string{
+			`{"uri":"test://text","name":"text","mimeType":"text/plain"}`,
+			`{"uri":"test://blob","name":"blob","mimeType":"image/png","annotations":{"audience":["user"],"priority":0.5}}`,
+		})
+	case "resources/templates/list":
+		return c.page(r, "resourceTemplates", []string{`{"uriTemplate":"test://item/{id}","name":"item"}`})
+	case "tools/call":
+		return c.callTool(r)
+	case "prompts/get":
+		return c.getPrompt(r)
+	case "resources/read":
+		uri, err := c.uri(r)
+		if err != nil {
+			return "", err
+		}
+		if uri == "test://blob" {
+			return `{"contents":[{"uri":"test://blob","mimeType":"image/png","blob":"` + png + `"}]}`, nil
+		}
+		return `{"contents":[{"uri":` + quote(uri) + `,"mimeType":"text/plain","text":"content"}]}`, nil
+	case "completion/complete":
+		return c.complete(r)
+	}
+	return "", fail(-32601, "method not found")
+}
+
+// page serves two entries at a time.
+func (c *Conn) page(r *Request, member string, all []string) (string, error) {
+	const size = 2
+	from := 0
+	if cur := r.Params.Get("cursor"); cur != nil {
+		s, ok := cur.Str()
+		n, err := strconv.Atoi(strings.TrimPrefix(s, "after-"))
+		if !ok || err != nil || n <= 0 || n >= len(all) {
+			return "", fail(-32602, "no such cursor")
+		}
+		from = n
+	}
+	to := min(from+size, len(all))
+	next := ""
+	if to < len(all) {
+		next = `,"nextCursor":"after-` + strconv.Itoa(to) + `"`
+	}
+	return `{` + quote(member) + `:[` + strings.Join(all[from:to], ",") + `]` + next + `}`, nil
+}
+
+func (c *Conn) rev(r *Request) string {
+	if r.Modern {
+		return "2026-07-28"
+	}
+	return c.Revision
+}
+
+func (c *Conn) tools(r *Request) []string {
+	rev := c.rev(r)
+	ro, out := "", ""
+	if rev >= "2025-03-26" {
+		ro = `,"annotations":{"readOnlyHint":true}`
+	}
+	if rev >= "2025-06-18" {
+		out = `,"outputSchema":{"type":"object","properties":{"sum":{"type":"number"}},"required":["sum"]}`
+	}
+	return []string{
+		`{"name":"hello","description":"Says hello","inputSchema":{"type":"object"}` + ro + `}`,
+		`{"name":"add","inputSchema":{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"integer","minimum":3}},"required":["a","b"]}` + out + ro + `}`,
+		`{"name":"picture","inputSchema":{"type":"object","properties":{}}` + ro + `}`,
+		`{"name":"work","description":"Reports progress and logs","inputSchema":{"type":"object"}` + ro + `}`,
+		`{"name":"danger","description":"Not to be called","inputSchema":{"type":"object"}}`,
+	}
+}
+
+func (c *Conn) callTool(r *Request) (string, error) {
+	name, ok := r.Params.Get("name").Str()
+	args := r.Params.Get("arguments")
+	if !ok || args != nil && args.Kind() != wire.KindObject {
+		return "", fail(-32602, "tools/call wants a name and an object of arguments")
+	}
+	rev := c.rev(r)
+	switch name {
+	case "hello":
+		return `{"content":[{"type":"text","text":"hello"}]}`, nil
+	case "add":
+		a, okA := args.Get("a").Float()
+		b, okB := args.Get("b").Int()
+		if !okA || !okB {
+			return `{"content":[{"type":"text","text":"a and b are numbers"}],"isError":true}`, nil
+		}
+		sum := `{"sum":` + strconv.FormatFloat(a+float64(b), 'g', -1, 64) + `}`
+		structured := ""
+		if rev >= "2025-06-18" {
+			structured = `,"structuredContent":` + sum
+		}
+		return `{"content":[{"type":"text","text":` + quote(sum) + `}]` + structured + `}`, nil
+	case "picture":
+		return `{"content":[{"type":"image","mimeType":"image/png","data":"` + png + `"},{"type":"resource","resource":{"uri":"test://text","mimeType":"text/plain","text":"content"}}]}`, nil
+	case "work":
+		if token := r.Meta.Get("progressToken"); token != nil {
+			for i := 1; i <= 3; i++ {
+				c.Line(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":3}}`, token, i))
+			}
+		}
+		c.log(r, "warning")
+		return `{"content":[{"type":"text","text":"done"}]}`, nil
+	case "danger":
+		c.State["danger"] = true
+		return `{"content":[]}`, nil
+	}
+	return "", fail(-32602, "no such tool")
+}
+
+// log sends a log message when the peer asked for its level.
+func (c *Conn) log(r *Request, level string) {
+	if !c.Server.Has("logging") {
+		return
+	}
+	floor := c.Level
+	if r.Modern {
+		floor, _ = r.Meta.Get(metaLevel).Str()
+		if floor == "" {
+			return
+		}
+	}
+	if floor == "" || slices.Index(Levels, level) >= slices.Index(Levels, floor) {
+		c.Line(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":` + quote(level) + `,"logger":"work","data":"working"}}`)
+	}
+}
+
+func (c *Conn) getPrompt(r *Request) (string, error) {
+	name, _ := r.Params.Get("name").Str()
+	for _, v := range r.Params.Get("arguments").Members() {
+		if v.Kind() != wire.KindString {
+			return "", fail(-32602, "arguments are strings")
+		}
+	}
+	message := func(content string) string {
+		return `{"messages":[{"role":"user","content":` + content + `}]}`
+	}
+	switch name {
+	case "plain":
+		return message(`{"type":"text","text":"hi"}`), nil
+	case "greet":
+		who, ok := r.Params.Get("arguments").Get("who").Str()
+		if !ok {
+			return "", fail(-32602, "who is missing")
+		}
+		return message(`{"type":"text","text":` + quote("hello "+who) + `}`), nil
+	case "picture":
+		return message(`{"type":"image","mimeType":"image/png","data":"` + png + `"}`), nil
+	}
+	return "", fail(-32602, "no such prompt")
+}
+
+func (c *Conn) uri(r *Request) (string, error) {
+	uri, ok := r.Params.Get("uri").Str()
+	if !ok {
+		return "", fail(-32602, "uri is missing")
+	}
+	id, item := strings.CutPrefix(uri, "test://item/")
+	if uri == "test://text" || uri == "test://blob" || item && id != "" && !strings.ContainsAny(id, "/ ") {
+		return uri, nil
+	}
+	code := -32002
+	if r.Modern {
+		code = -32602
+	}
+	return "", &rpcError{code, "no such resource", `{"uri":` + quote(uri[:min(len(uri), 100)]) + `}`}
+}
+
+func (c *Conn) complete(r *Request) (string, error) {
+	ref := r.Params.Get("ref")
+	kind, _ := ref.Get("type").Str()
+	name, _ := ref.Get("name").Str()
+	uri, _ := ref.Get("uri").Str()
+	arg := r.Params.Get("argument")
+	_, named := arg.Get("name").Str()
+	value, valued := arg.Get("value").Str()
+	switch {
+	case kind == "ref/prompt" && slices.Contains([]string{"plain", "greet", "picture"}, name):
+	case kind == "ref/resource" && (uri == "test://item/{id}" || strings.HasPrefix(uri, "test://item/")):
+	default:
+		return "", fail(-32602, "no such reference")
+	}
+	if !named || !valued {
+		return "", fail(-32602, "argument is missing")
+	}
+	for _, v := range r.Params.Get("context").Get("arguments").Members() {
+		if v.Kind() != wire.KindString {
+			return "", fail(-32602, "context arguments are strings")
+		}
+	}
+	if len(value) > 100 {
+		return `{"completion":{"values":[]}}`, nil
+	}
+	return `{"completion":{"values":["one","two"],"total":2,"hasMore":false}}`, nil
+}
+
+func (c *Conn) notification(*Request) {}

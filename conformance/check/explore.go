@@ -1,0 +1,128 @@
+package check
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// Exploration is what a target was found to speak.
+type Exploration struct {
+	Speaks   []string // revisions, oldest first
+	Answered bool     // it answered something at all
+	Traces   []*Trace // one session for each version that was offered
+}
+
+// unknownVersions are offered to see what a server does with a version that it
+// cannot know.
+var unknownVersions = []string{"1999-01-01", "2099-12-31"}
+
+// modernHint is how long a server may think about a handshake before it is
+// asked the stateless way beside it.
+const modernHint = 3 * time.Second
+
+// Explore finds out which revisions a target speaks. It speaks a stateful one
+// when it answers an offer of that version with the same version, and a
+// stateless one when discovery lists it. Each offer is made to a new process.
+// The error says that the target could not be started.
+func Explore(ctx context.Context, l Launcher, limits Limits) (*Exploration, error) {
+	x := &Exploration{}
+	began := time.Now()
+	legacyRevs := slices.DeleteFunc(Revisions(), Modern)
+	slices.Reverse(legacyRevs)
+	for i, version := range slices.Concat(legacyRevs, unknownVersions) {
+		if i > 0 && !x.Answered {
+			break // it is silent or gone: offering more would only take time
+		}
+		s, err := Open(ctx, l, SessionOptions{Profile: "offer", Revision: version, Limits: limits})
+		if err != nil {
+			return nil, err
+		}
+		s.Step("offer")
+		f := s.Ask("initialize", s.Hello(version))
+		if i == 0 {
+			// A server of the stateless era alone may ignore a handshake: do
+			// not wait out the long limit for the start.
+			if !s.wait(modernHint, func() bool { return s.isAnswered(f) }) && s.Lost() == "" {
+				d := s.AskWith(s.NextID(), "server/discover", WithMeta("", metaOf(firstModern, "{}")))
+				s.wait(s.limits.Start, func() bool { return s.isAnswered(f) || s.isAnswered(d) })
+			}
+		} else {
+			s.Await(f)
+		}
+		a := s.AnswerTo(f)
+		if a.OK() {
+			s.Tell("notifications/initialized", "")
+			if got, _ := a.Result.Get("protocolVersion").Str(); got == version && slices.Contains(revisions, version) {
+				x.Speaks = append(x.Speaks, version)
+			}
+		}
+		x.Answered = x.Answered || s.hasAnswered()
+		x.Traces = append(x.Traces, s.Close())
+	}
+	start := time.Since(began)
+
+	s, err := Open(ctx, l, SessionOptions{Profile: "discover", Revision: firstModern, Limits: limits})
+	if err != nil {
+		return nil, err
+	}
+	s.Step("discover")
+	f := s.Ask("server/discover", "")
+	wait := s.limits.Start
+	if x.Answered {
+		wait = min(wait, 3*time.Second+start)
+	}
+	if s.wait(wait, func() bool { return s.isAnswered(f) }) {
+		x.Answered = true
+		x.Speaks = append(x.Speaks, discovered(s.AnswerTo(f))...)
+	}
+	x.Traces = append(x.Traces, s.Close())
+	slices.Sort(x.Speaks)
+	x.Speaks = slices.Compact(x.Speaks)
+	return x, ctx.Err()
+}
+
+// discovered reads the stateless revisions from an answer to discovery.
+func discovered(a *Frame) []string {
+	list := a.result().Get("supportedVersions")
+	if code, _ := a.Code(); code == -32022 {
+		list = a.Error.Get("data").Get("supported")
+	}
+	var out []string
+	for v := range list.Elems() {
+		if rev, ok := v.Str(); ok && slices.Contains(revisions, rev) && Modern(rev) {
+			out = append(out, rev)
+		}
+	}
+	// A server that serves the request but forgets to list it speaks it too.
+	if a.OK() && a.Result.Get("capabilities").Kind() == wire.KindObject {
+		out = append(out, firstModern)
+	}
+	return out
+}
+
+func (f *Frame) result() wire.Raw {
+	if f == nil {
+		return nil
+	}
+	return f.Result
+}
+
+func (s *Session) hasAnswered() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.answered
+}
+
+// Stderr is the last lines of the server's free text.
+func (t *Trace) Stderr(lines int) string {
+	var out []string
+	for _, e := range t.notes(transcript.KindStderr, 0) {
+		out = append(out, string(e.Data))
+	}
+	return strings.Join(out[max(0, len(out)-lines):], "\n")
+}

@@ -1,0 +1,9 @@
+package check
+
+import "slices"
+
+// Checks and probes of the stateful revisions.
+
+func legacyChecks() []Check { return slices.Concat(legacyLifecycleChecks()) }
+
+func legacyProbes() []Probe { return slices.Concat(legacyLifecycleProbes()) }

@@ -1,0 +1,212 @@
+package check
+
+import (
+	"context"
+	"slices"
+)
+
+// Profiles: how the session of a probe is opened. Probes of one profile share
+// a session where they can.
+const (
+	// Main is ready for use: after the handshake where the revision has one.
+	// The client declares no capabilities.
+	Main = "main"
+	// Declared is Main by a client that declares all it can: roots, sampling
+	// and elicitation.
+	Declared = "declared"
+	// Bare is a server that was started and told nothing.
+	Bare = "bare"
+)
+
+// Probe drives a session. What it provokes is judged by checks, which find it
+// by the names of its steps.
+type Probe struct {
+	Name         string
+	Since, Until string // revisions; "" is no bound
+	Profile      string
+	// Needs are capabilities without which the probe is not run.
+	Needs []string
+	// Rough probes may end the server or leave it confused: they run after all
+	// others of their profile.
+	Rough bool
+	// Alone gives the probe a session of its own.
+	Alone bool
+	Run   func(d *Driver)
+}
+
+func (p *Probe) applies(rev string) bool {
+	return (p.Since == "" || AtLeast(rev, p.Since)) && (p.Until == "" || AtLeast(p.Until, rev))
+}
+
+// Driver is what a probe has in hand.
+type Driver struct {
+	*Session
+	Facts *Facts // what the server has said so far in this revision
+	opts  *DriveOptions
+}
+
+// MayCall reports whether a listed tool may be called: it is marked read-only
+// or was allowed by name, and was not denied.
+func (d *Driver) MayCall(name string) bool {
+	if slices.Contains(d.opts.Deny, name) || slices.Contains(d.opts.Deny, "*") {
+		return false
+	}
+	if slices.Contains(d.opts.Allow, name) || slices.Contains(d.opts.Allow, "*") {
+		return true
+	}
+	for _, t := range d.Facts.Tools {
+		if Name(t, "name") == name {
+			ro, _ := t.Get("annotations").Get("readOnlyHint").Bool()
+			return ro
+		}
+	}
+	return false
+}
+
+// DriveOptions say what is driven and how.
+type DriveOptions struct {
+	Revision string
+	Probes   []Probe
+	Limits   Limits
+	Allow    []string // tools that may be called though not marked read-only; "*" is all
+	Deny     []string // tools that are never called; "*" is all
+	// Progress is told what is done next; nil is fine.
+	Progress func(what string)
+}
+
+// maxOpens bounds how many sessions in a row may fail to open, and maxLost how
+// many may be lost in all, before the rest of the probes is given up.
+const (
+	maxOpens = 2
+	maxLost  = 12
+)
+
+// declaredCaps is what the client of the Declared profile declares.
+func declaredCaps(rev string) string {
+	switch {
+	case Modern(rev):
+		return `{"roots":{},"sampling":{},"elicitation":{}}`
+	case AtLeast(rev, "2025-06-18"):
+		return `{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}`
+	}
+	return `{"roots":{"listChanged":true},"sampling":{}}`
+}
+
+// Drive runs the probes of a revision and returns the recordings, in order.
+func Drive(ctx context.Context, l Launcher, o DriveOptions) []*Trace {
+	r := &run{ctx: ctx, launcher: l, opts: &o}
+	for _, profile := range []string{Main, Declared, Bare} {
+		for _, rough := range []bool{false, true} {
+			for i := range o.Probes {
+				p := &o.Probes[i]
+				if p.Profile == profile && p.Rough == rough && !p.Alone && p.applies(o.Revision) {
+					r.probe(p)
+				}
+			}
+		}
+		r.close()
+	}
+	for i := range o.Probes {
+		if p := &o.Probes[i]; p.Alone && p.applies(o.Revision) {
+			r.probe(p)
+			r.close()
+		}
+	}
+	return r.traces
+}
+
+type run struct {
+	ctx      context.Context
+	launcher Launcher
+	opts     *DriveOptions
+	traces   []*Trace
+	session  *Session
+	profile  string
+	spent    bool
+	unopened int
+	lost     int
+}
+
+func (r *run) probe(p *Probe) {
+	if r.ctx.Err() != nil {
+		return
+	}
+	facts := r.facts()
+	for _, need := range p.Needs {
+		if !facts.Has(need) {
+			return
+		}
+	}
+	if r.session != nil && (r.session.Lost() != "" || r.profile != p.Profile) {
+		r.close()
+	}
+	if r.session == nil && !r.open(p.Profile) {
+		return
+	}
+	if r.opts.Progress != nil {
+		r.opts.Progress(p.Name)
+	}
+	p.Run(&Driver{Session: r.session, Facts: r.facts(), opts: r.opts})
+}
+
+// facts of all sessions so far, the open one included.
+func (r *run) facts() (f *Facts) {
+	if r.session == nil {
+		return FactsOf(r.opts.Revision, r.traces)
+	}
+	r.session.View(func(t *Trace) { f = FactsOf(r.opts.Revision, append(slices.Clip(r.traces), t)) })
+	return f
+}
+
+func (r *run) open(profile string) bool {
+	if r.unopened >= maxOpens || r.lost >= maxLost {
+		return false
+	}
+	o := SessionOptions{Profile: profile, Revision: r.opts.Revision, Limits: r.opts.Limits, Impatient: r.spent}
+	if profile == Declared {
+		o.ClientCapabilities = declaredCaps(r.opts.Revision)
+	}
+	s, err := Open(r.ctx, r.launcher, o)
+	if err != nil {
+		r.unopened++
+		return false
+	}
+	r.session, r.profile = s, profile
+	if profile != Bare && !handshake(s) {
+		r.unopened++
+		r.close()
+		return false
+	}
+	r.unopened = 0
+	return true
+}
+
+// handshake makes a session ready. A stateless revision has none.
+func handshake(s *Session) bool {
+	s.Step("open")
+	if Modern(s.rev) {
+		return s.Call("server/discover", "") != nil
+	}
+	if !s.Call("initialize", s.Hello(s.rev)).OK() {
+		return false
+	}
+	s.Tell("notifications/initialized", "")
+	return true
+}
+
+// Hello is the params of an initialize request that offers a version.
+func (s *Session) Hello(version string) string {
+	return `{"protocolVersion":` + quote(version) + `,"capabilities":` + s.clientCaps + `,"clientInfo":` + clientInfo + `}`
+}
+
+func (r *run) close() {
+	if r.session == nil {
+		return
+	}
+	if r.session.Lost() != "" {
+		r.lost++
+	}
+	r.spent = r.spent || r.session.Impatient()
+	r.traces = append(r.traces, r.session.Close())
+	r.session = nil
+}

@@ -1,0 +1,9 @@
+package check
+
+import "slices"
+
+// All lists every check, shared ones first.
+func All() []Check { return slices.Concat(sharedChecks(), legacyChecks(), modernChecks()) }
+
+// Probes lists every probe in the order in which they run.
+func Probes() []Probe { return slices.Concat(sharedProbes(), legacyProbes(), modernProbes()) }

@@ -1,0 +1,734 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// Limits bound what one session may cost, whatever the server does. The zero
+// value stands for the defaults.
+type Limits struct {
+	Start   time.Duration // until the first answer after a launch; 0 = 30 s
+	Request time.Duration // until a request is answered; 0 = 10 s
+	Short   time.Duration // the same, once a full wait has passed in vain; 0 = 1 s
+	Grace   time.Duration // how long silence is watched after a fence was answered; 0 = 200 ms
+	Exit    time.Duration // until the server has ended after its input ended; 0 = 5 s
+	Line    int           // bytes of a line that is still read as one; 0 = 16 MiB
+	Bytes   int           // bytes of output that a session records; 0 = 64 MiB
+	Events  int           // lines that a session records; 0 = 100,000
+	Stderr  int           // bytes of stderr that are kept; 0 = 256 KiB
+}
+
+func (l Limits) withDefaults() Limits {
+	for _, d := range []struct {
+		p *time.Duration
+		v time.Duration
+	}{{&l.Start, 30 * time.Second}, {&l.Request, 10 * time.Second}, {&l.Short, time.Second}, {&l.Grace, 200 * time.Millisecond}, {&l.Exit, 5 * time.Second}} {
+		if *d.p <= 0 {
+			*d.p = d.v
+		}
+	}
+	for _, n := range []struct {
+		p *int
+		v int
+	}{{&l.Line, 16 << 20}, {&l.Bytes, 64 << 20}, {&l.Events, 100_000}, {&l.Stderr, 256 << 10}} {
+		if *n.p <= 0 {
+			*n.p = n.v
+		}
+	}
+	return l
+}
+
+// Fences have ids of their own range, so that a reader of a recording knows
+// them from probes.
+const (
+	firstFence = 7_000_000
+	lastFence  = 8_000_000
+)
+
+// keptStart is how much of a line is kept that is longer than a session reads.
+const keptStart = 4 << 10
+
+// Texts of the notes by which the driver tells checks how it waited.
+const (
+	noteSilent = "silent "  // + id: a full wait ended without an answer, the server being alive
+	noteGaveUp = "gave up " // + id: a short wait ended without an answer
+	noteHung   = "hung"     // the server answered nothing any more within a full wait
+	noteFlood  = "flood"    // the server wrote more than a session records
+	noteUnread = "unread"   // the server stopped reading its input
+)
+
+// SessionOptions say how a session is opened.
+type SessionOptions struct {
+	Profile            string // how the session is opened, kept in the recording
+	Revision           string // the revision spoken
+	ClientCapabilities string // JSON object of what this client declares; "" = {}
+	Limits             Limits
+	Impatient          bool // a full wait passed in vain before, in another session
+}
+
+// Session drives one running server and records every byte that passes. Its
+// methods never block longer than the limits allow and report no errors: what
+// went wrong is in the recording, where the checks find it.
+//
+// A session is used by one goroutine.
+type Session struct {
+	limits     Limits
+	carrier    Carrier
+	began      time.Time
+	rev        string
+	clientCaps string
+	nextID     int64
+	nextFence  int64
+	readers    sync.WaitGroup
+	exited     chan struct{} // closed once the exit was recorded
+	closing    bool
+
+	writeMu sync.Mutex // one line at a time; answers to the server are written by the reader
+
+	mu       sync.Mutex
+	trace    *Trace
+	changed  chan struct{} // closed and replaced whenever something was recorded
+	answers  map[string]bool
+	size     int
+	stderr   int
+	eof      bool   // the server closed its output
+	gone     bool   // the server ended
+	lost     string // why the session is of no further use, "" while it is of use
+	spent    bool   // a full wait has passed in vain
+	answered bool   // something was answered: the server has started
+}
+
+// Open launches a server and starts to record it. The error says that the
+// server could not be started; whatever happens later is in the recording.
+func Open(ctx context.Context, l Launcher, o SessionOptions) (*Session, error) {
+	if o.ClientCapabilities == "" {
+		o.ClientCapabilities = "{}"
+	}
+	rec := &transcript.Recording{}
+	rec.Set(transcript.FieldRevision, o.Revision)
+	rec.Set(transcript.FieldTransport, "stdio")
+	rec.Set(transcript.FieldSide, "server")
+	rec.Set(fieldProfile, o.Profile)
+	rec.Set(fieldCaps, o.ClientCapabilities)
+	c, err := l.Launch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{
+		limits: o.Limits.withDefaults(), carrier: c, began: time.Now(), rev: o.Revision, clientCaps: o.ClientCapabilities,
+		nextID: 1, nextFence: firstFence, exited: make(chan struct{}),
+		trace: NewTrace(rec), changed: make(chan struct{}), answers: map[string]bool{}, spent: o.Impatient,
+	}
+	s.readers.Go(func() { s.readOutput(c.Output()) })
+	if e := c.Errors(); e != nil {
+		s.readers.Go(func() { s.readErrors(e) })
+	}
+	go s.watchExit()
+	return s, nil
+}
+
+// Revision is the revision spoken.
+func (s *Session) Revision() string { return s.rev }
+
+// Trace is what was recorded so far. It must not be used before Close has
+// returned, except through the methods of the session.
+func (s *Session) Trace() *Trace { return s.trace }
+
+// View calls f with the trace while nothing is recorded, for probes that
+// depend on what came back.
+func (s *Session) View(f func(t *Trace)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(s.trace)
+}
+
+// Lost says why the session is of no further use, "" while it is.
+func (s *Session) Lost() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost
+}
+
+// Impatient reports whether a full wait has passed in vain.
+func (s *Session) Impatient() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spent
+}
+
+// Step starts a named stretch of the session, by which checks find what
+// belongs to them: "tools/unknown".
+func (s *Session) Step(name string) {
+	s.add(transcript.Event{Dir: transcript.Note, Kind: transcript.KindProbe, Data: []byte(name)})
+}
+
+// Note records a remark of the driver.
+func (s *Session) Note(text string) { s.note(transcript.KindNote, text) }
+
+func (s *Session) note(k transcript.Kind, text string) {
+	s.add(transcript.Event{Dir: transcript.Note, Kind: k, Data: []byte(text)})
+}
+
+// add records an event and wakes who waits.
+func (s *Session) add(e transcript.Event) *Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addLocked(e)
+}
+
+func (s *Session) addLocked(e transcript.Event) *Frame {
+	e.Timed, e.At = true, time.Since(s.began)
+	rec := s.trace.Recording
+	rec.Events = append(rec.Events, e)
+	f := s.trace.take(len(rec.Events) - 1)
+	if f != nil && f.FromServer && f.Kind == KindResponse {
+		if f.ID != nil {
+			s.answers["="+idKey(f.ID)], s.answers["~"+looseID(f.ID)] = true, true
+		}
+		s.answered = true
+	}
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return f
+}
+
+func (s *Session) loseLocked(why string) {
+	if s.lost == "" {
+		s.lost = why
+	}
+}
+
+// readOutput splits what the server writes into lines, whatever the chunks.
+func (s *Session) readOutput(r io.Reader) {
+	var line []byte
+	var length int64 // of the line so far, what was not kept included
+	buf := make([]byte, 64<<10)
+	flush := func(partial bool) bool {
+		e := transcript.Event{Dir: transcript.ToClient, Partial: partial, Data: line}
+		if length > int64(len(line)) {
+			e.Length = length
+		}
+		line, length = nil, 0
+		return s.received(e)
+	}
+	for {
+		n, err := r.Read(buf)
+		b := buf[:n]
+		for len(b) > 0 {
+			part, rest, whole := bytes.Cut(b, []byte{'\n'})
+			length += int64(len(part))
+			switch {
+			case length <= int64(s.limits.Line):
+				line = append(line, part...)
+			case len(line) > keptStart:
+				line = append([]byte(nil), line[:keptStart]...)
+			}
+			if !s.count(len(b)-len(rest), whole) {
+				flush(true)
+				return
+			}
+			b = rest
+			if whole && !flush(false) {
+				return
+			}
+		}
+		if err != nil {
+			if length > 0 {
+				flush(true)
+			}
+			s.mu.Lock()
+			s.eof = true
+			s.loseLocked("the server closed its output")
+			s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindEOF, Data: []byte("<")})
+			s.mu.Unlock()
+			return
+		}
+	}
+}
+
+// count holds the bounds of a session; a server that breaks them is ended.
+func (s *Session) count(n int, line bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.size += n
+	if s.size <= s.limits.Bytes && len(s.trace.Recording.Events) < s.limits.Events {
+		return true
+	}
+	if s.lost == "" || !s.eof {
+		s.eof = true
+		s.loseLocked("the server wrote more than a session records")
+		s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(noteFlood)})
+		go s.kill()
+	}
+	return false
+}
+
+func (s *Session) received(e transcript.Event) bool {
+	f := s.add(e)
+	if f != nil && f.Kind == KindRequest {
+		// Answered on a goroutine of its own: the server may write without
+		// reading, and its output has to be drained meanwhile.
+		s.readers.Go(func() { s.write(append(s.serve(f), '\n'), true) })
+	}
+	return true
+}
+
+// readErrors keeps the start of each line of the free text, within bounds.
+func (s *Session) readErrors(r io.Reader) {
+	const maxLine = 4 << 10
+	var line []byte
+	long := false
+	buf := make([]byte, 32<<10)
+	flush := func(partial bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.stderr += len(line) + 1; s.stderr <= s.limits.Stderr {
+			s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindStderr, Data: line})
+		}
+		line, long = nil, false
+	}
+	for {
+		n, err := r.Read(buf)
+		for b := buf[:n]; len(b) > 0; {
+			part, rest, whole := bytes.Cut(b, []byte{'\n'})
+			if keep := min(len(part), maxLine-len(line)); !long {
+				line = append(line, part[:keep]...)
+				long = keep < len(part)
+			}
+			if b = rest; whole {
+				flush(false)
+			}
+		}
+		if err != nil {
+			if len(line) > 0 {
+				flush(true)
+			}
+			return
+		}
+	}
+}
+
+func (s *Session) watchExit() {
+	<-s.carrier.Done()
+	e := s.carrier.Exit()
+	k, text := transcript.KindExit, strconv.Itoa(e.Code)
+	if e.Signal != "" {
+		k, text = transcript.KindSignal, e.Signal
+	}
+	s.mu.Lock()
+	s.gone = true
+	s.loseLocked("the server ended: " + e.String())
+	s.addLocked(transcript.Event{Dir: transcript.Note, Kind: k, Data: []byte(text)})
+	s.mu.Unlock()
+	close(s.exited)
+}
+
+// write sends bytes as they are; line says that they are one whole line, which
+// is how they are recorded.
+func (s *Session) write(b []byte, line bool) *Frame {
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	s.mu.Lock()
+	if s.gone || s.closing {
+		s.mu.Unlock()
+		return nil
+	}
+	var f *Frame
+	if line {
+		f = s.addLocked(transcript.Event{Dir: transcript.ToServer, Data: bytes.TrimSuffix(append([]byte(nil), b...), []byte{'\n'})})
+	}
+	s.mu.Unlock()
+	if _, err := s.carrier.Write(b, time.Now().Add(s.limits.Request)); err != nil {
+		s.mu.Lock()
+		if errors.Is(err, errWriteTimeout) {
+			s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(noteUnread)})
+		}
+		if !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
+			s.loseLocked("the server's input cannot be written: " + err.Error())
+		}
+		s.mu.Unlock()
+	}
+	return f
+}
+
+// Line sends a line as it is, whatever it holds; a newline is added.
+func (s *Session) Line(text string) *Frame { return s.write([]byte(text+"\n"), true) }
+
+// Chunks sends one line in several writes, with a short pause between them so
+// that they reach the server apart.
+func (s *Session) Chunks(parts ...string) *Frame {
+	whole := strings.Join(parts, "")
+	f := s.add(transcript.Event{Dir: transcript.ToServer, Data: []byte(whole)})
+	for i, p := range parts {
+		if i > 0 {
+			s.Pause(20 * time.Millisecond)
+		}
+		if i == len(parts)-1 {
+			p += "\n"
+		}
+		s.write([]byte(p), false)
+	}
+	return f
+}
+
+// Lines sends several lines in one write.
+func (s *Session) Lines(texts ...string) []*Frame {
+	var out []*Frame
+	for _, t := range texts {
+		out = append(out, s.add(transcript.Event{Dir: transcript.ToServer, Data: []byte(t)}))
+	}
+	s.write([]byte(strings.Join(texts, "\n")+"\n"), false)
+	return out
+}
+
+// NextID gives a request id that this session has not used.
+func (s *Session) NextID() string {
+	id := s.nextID
+	s.nextID++
+	return strconv.FormatInt(id, 10)
+}
+
+// Ask sends a request without waiting. params is a JSON object or "" for none.
+// In stateless revisions the metadata that each request must carry is put in;
+// use AskWith or Line for a request that lacks it.
+func (s *Session) Ask(method, params string) *Frame {
+	return s.AskWith(s.NextID(), method, s.withMeta(params))
+}
+
+// AskWith sends a request with an id and params that are used as they are: id
+// is a JSON value, params a JSON value or "" for none.
+func (s *Session) AskWith(id, method, params string) *Frame {
+	return s.Line(RequestText(id, method, params))
+}
+
+// AskID is Ask with an id of the caller's, a JSON value.
+func (s *Session) AskID(id, method, params string) *Frame {
+	return s.AskWith(id, method, s.withMeta(params))
+}
+
+// Tell sends a notification. params is a JSON object or "" for none.
+func (s *Session) Tell(method, params string) *Frame {
+	return s.Line(NotificationText(method, params))
+}
+
+// Call is Ask and Await.
+func (s *Session) Call(method, params string) *Frame {
+	f := s.Ask(method, params)
+	s.Await(f)
+	return s.AnswerTo(f)
+}
+
+// AnswerTo is the answer to a request that has come so far, or nil.
+func (s *Session) AnswerTo(f *Frame) (answer *Frame) {
+	s.View(func(t *Trace) { answer = t.Answer(f) })
+	return answer
+}
+
+// Meta is the metadata of a request of a stateless revision, as the text of
+// the members between the braces of _meta.
+func (s *Session) Meta() string { return metaOf(s.rev, s.clientCaps) }
+
+func metaOf(rev, caps string) string {
+	return `"io.modelcontextprotocol/protocolVersion":` + quote(rev) +
+		`,"io.modelcontextprotocol/clientCapabilities":` + caps +
+		`,"io.modelcontextprotocol/clientInfo":` + clientInfo
+}
+
+const clientInfo = `{"name":"goldwire-check","version":"1.0.0"}`
+
+// WithMeta puts _meta, the text of an object's members, into params.
+func WithMeta(params, members string) string {
+	rest := strings.TrimSpace(params)
+	if rest == "" {
+		rest = "{}"
+	}
+	if rest = strings.TrimSpace(rest[1:]); rest != "}" {
+		rest = "," + rest
+	}
+	return `{"_meta":{` + members + `}` + rest
+}
+
+func (s *Session) withMeta(params string) string {
+	if !Modern(s.rev) {
+		return params
+	}
+	// A probe that wants more metadata writes it without the required part.
+	if p := wire.Raw(params); params != "" && p.Get("_meta").Kind() == wire.KindObject {
+		meta := strings.TrimSpace(string(p.Get("_meta")))
+		return strings.Replace(params, meta, "{"+joinMembers(s.Meta(), meta[1:len(meta)-1])+"}", 1)
+	}
+	return WithMeta(params, s.Meta())
+}
+
+func joinMembers(a, b string) string {
+	if strings.TrimSpace(b) == "" {
+		return a
+	}
+	return a + "," + b
+}
+
+// RequestText is the line of a request: id is a JSON value, params one or "".
+func RequestText(id, method, params string) string {
+	if params != "" {
+		params = `,"params":` + params
+	}
+	return `{"jsonrpc":"2.0","id":` + id + `,"method":` + string(wire.Quote(method)) + params + `}`
+}
+
+// NotificationText is the line of a notification.
+func NotificationText(method, params string) string {
+	if params != "" {
+		params = `,"params":` + params
+	}
+	return `{"jsonrpc":"2.0","method":` + string(wire.Quote(method)) + params + `}`
+}
+
+// wait blocks until ok holds, the session is lost or the time is over; it
+// reports whether ok holds. ok is called with the lock held.
+func (s *Session) wait(d time.Duration, ok func() bool) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		if ok() {
+			s.mu.Unlock()
+			return true
+		}
+		// Once the output has ended nothing can come any more.
+		if s.eof {
+			s.mu.Unlock()
+			return false
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-timer.C:
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return ok()
+		}
+	}
+}
+
+// Pause lets time pass, shorter when the server ends its output.
+func (s *Session) Pause(d time.Duration) { s.wait(d, func() bool { return false }) }
+
+func (s *Session) isAnswered(f *Frame) bool {
+	return f == nil || f.ID == nil || s.answers["="+idKey(f.ID)] || s.answers["~"+looseID(f.ID)]
+}
+
+// Await waits until all these requests are answered. Where one is not, a fence
+// tells whether the server is alive: if so the recording notes the silence, if
+// not the session is lost. It reports whether all were answered.
+func (s *Session) Await(reqs ...*Frame) bool {
+	all := func() bool {
+		for _, f := range reqs {
+			if !s.isAnswered(f) {
+				return false
+			}
+		}
+		return true
+	}
+	s.mu.Lock()
+	limit, note := s.limits.Request, noteSilent
+	if s.spent {
+		limit, note = s.limits.Short, noteGaveUp
+	}
+	if !s.answered {
+		limit = max(limit, s.limits.Start)
+	}
+	s.mu.Unlock()
+	if s.wait(limit, all) {
+		return true
+	}
+	if s.Lost() != "" {
+		return false
+	}
+	s.mu.Lock()
+	s.spent = true
+	s.mu.Unlock()
+	if !s.fence(min(limit, s.limits.Request)) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range reqs {
+		if !s.isAnswered(f) {
+			s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note + string(f.ID))})
+		}
+	}
+	return all()
+}
+
+// Fence sends a request and waits for its answer: what the server had to say
+// to all that was sent before has then been said, by a server that answers in
+// order; a short grace covers one that does not. It reports whether the server
+// answered, and the session is lost if it did not.
+func (s *Session) Fence() bool {
+	if s.Lost() != "" {
+		return false
+	}
+	s.mu.Lock()
+	limit := s.limits.Request
+	if s.spent {
+		limit = max(s.limits.Short, 2*time.Second)
+	}
+	if !s.answered {
+		limit = max(limit, s.limits.Start)
+	}
+	s.mu.Unlock()
+	if !s.fence(limit) {
+		return false
+	}
+	s.Pause(s.limits.Grace)
+	return true
+}
+
+func (s *Session) fence(limit time.Duration) bool {
+	id := strconv.FormatInt(s.nextFence, 10)
+	s.nextFence++
+	method := "ping"
+	if Modern(s.rev) {
+		method = "server/discover"
+	}
+	f := s.AskID(id, method, "")
+	if s.wait(limit, func() bool { return s.isAnswered(f) }) {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spent = true
+	if s.lost == "" {
+		s.lost = fmt.Sprintf("the server answered nothing any more for %v", limit)
+		s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(noteHung)})
+	}
+	return false
+}
+
+// Provoke sends a line that a server may answer, refuse without an id, or
+// ignore, and watches what happens: up to the answer when it has an id and is
+// answered, else behind a fence and a grace. It reports whether the server is
+// alive afterwards.
+func (s *Session) Provoke(line string) bool {
+	f := s.Line(line)
+	if f == nil {
+		return false
+	}
+	return s.Settle(f)
+}
+
+// Settle is the second half of Provoke, for lines that were sent already.
+func (s *Session) Settle(fs ...*Frame) bool {
+	if !s.Fence() {
+		return false
+	}
+	// A fence that overtook an answer is no proof: give what has an id, or
+	// could be answered without one, some more time before it counts as
+	// silence.
+	s.wait(s.limits.Short, func() bool {
+		for _, f := range fs {
+			if !s.reacted(f) {
+				return false
+			}
+		}
+		return true
+	})
+	return s.Lost() == ""
+}
+
+func (s *Session) reacted(f *Frame) bool {
+	if f == nil || f.ID != nil && f.ID.Kind() != wire.KindNull && s.isAnswered(f) {
+		return true
+	}
+	return len(s.trace.unattributed(f.Index, -1)) > 0
+}
+
+// CloseInput ends the server's input and waits until it has ended, within the
+// limit. It reports whether it ended by itself.
+func (s *Session) CloseInput() bool {
+	s.writeMu.Lock()
+	s.closing = true
+	s.writeMu.Unlock()
+	s.note(transcript.KindEOF, ">")
+	_ = s.carrier.CloseInput()
+	return s.awaitExit(s.limits.Exit)
+}
+
+// Terminate asks the server to end and waits, within the limit.
+func (s *Session) Terminate() bool {
+	s.note(transcript.KindSent, "SIGTERM")
+	s.carrier.Terminate()
+	return s.awaitExit(s.limits.Exit)
+}
+
+func (s *Session) awaitExit(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-s.exited:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+func (s *Session) kill() {
+	s.mu.Lock()
+	if !s.gone {
+		s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindSent, Data: []byte("SIGKILL")})
+	}
+	s.mu.Unlock()
+	s.carrier.Kill()
+}
+
+// Close ends the server, however it takes, and returns the whole recording.
+func (s *Session) Close() *Trace {
+	s.writeMu.Lock()
+	closed := s.closing
+	s.closing = true
+	s.writeMu.Unlock()
+	if !closed && s.Lost() == "" {
+		s.note(transcript.KindEOF, ">")
+		_ = s.carrier.CloseInput()
+		s.awaitExit(s.limits.Exit)
+	}
+	// What is left of the group goes too, and a last look at the output of a
+	// server that ended by itself comes first.
+	s.wait(s.limits.Grace, func() bool { return s.eof })
+	s.kill()
+	s.awaitExit(s.limits.Exit)
+	s.readers.Wait()
+	return s.trace
+}
+
+// serve answers a request of the server, so that none waits for this client.
+func (s *Session) serve(f *Frame) []byte {
+	reply := func(result string) []byte {
+		return []byte(`{"jsonrpc":"2.0","id":` + string(f.ID) + `,"result":` + result + `}`)
+	}
+	declared := func(name string) bool { return wire.Raw(s.clientCaps).Get(name) != nil }
+	switch {
+	case f.Method == "ping":
+		return reply(`{}`)
+	case f.Method == "roots/list" && declared("roots"):
+		return reply(`{"roots":[]}`)
+	case f.Method == "sampling/createMessage" && declared("sampling"):
+		return reply(`{"role":"assistant","content":{"type":"text","text":"This is a stand-in for a model."},"model":"none","stopReason":"endTurn"}`)
+	case f.Method == "elicitation/create" && declared("elicitation"):
+		return reply(`{"action":"decline"}`)
+	}
+	return []byte(`{"jsonrpc":"2.0","id":` + string(f.ID) + `,"error":{"code":-32601,"message":"Method not found"}}`)
+}

@@ -1,0 +1,354 @@
+package check
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// Names of the fields by which a recording says what session it holds.
+const (
+	fieldProfile = "profile"
+	fieldCaps    = "client-capabilities"
+)
+
+// Trace is the recording of one session, decoded for checks. A trace is
+// complete in itself: one that was made from a saved recording gives the same
+// verdicts as the one that was made while driving.
+type Trace struct {
+	Profile    string // how the session was opened
+	Revision   string // revision spoken in it
+	ClientCaps wire.Raw
+	Recording  *transcript.Recording
+
+	frames []*Frame // one for each message event, in order
+	steps  []*Step
+}
+
+// NewTrace decodes a recording.
+func NewTrace(rec *transcript.Recording) *Trace {
+	t := &Trace{
+		Profile: rec.Get(fieldProfile), Revision: rec.Get(transcript.FieldRevision),
+		Recording: rec,
+	}
+	t.ClientCaps, _ = wire.ParseRaw([]byte(rec.Get(fieldCaps)))
+	for i := range rec.Events {
+		t.take(i)
+	}
+	return t
+}
+
+// take decodes the event at index i, the last one so far.
+func (t *Trace) take(i int) *Frame {
+	e := &t.Recording.Events[i]
+	switch {
+	case e.Dir == transcript.Note && e.Kind == transcript.KindProbe:
+		if n := len(t.steps); n > 0 {
+			t.steps[n-1].to = i
+		}
+		t.steps = append(t.steps, &Step{Name: string(e.Data), Trace: t, from: i, to: -1})
+		return nil
+	case e.Dir == transcript.Note || e.Carrier || e.Kind != transcript.KindMessage:
+		return nil
+	}
+	f := decodeFrame(e)
+	f.Index, f.Trace = i, t
+	t.frames = append(t.frames, f)
+	return f
+}
+
+// Frames are all lines of both sides in order.
+func (t *Trace) Frames() []*Frame { return t.frames }
+
+// Steps are the named stretches of the session in order.
+func (t *Trace) Steps() []*Step { return t.steps }
+
+// Notes yields the events of one note kind at or after index from.
+func (t *Trace) notes(k transcript.Kind, from int) []*transcript.Event {
+	var out []*transcript.Event
+	for i := max(from, 0); i < len(t.Recording.Events); i++ {
+		if e := &t.Recording.Events[i]; e.Dir == transcript.Note && e.Kind == k {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Step is a stretch of a session that a probe named: from its mark to the
+// next one. Answers may come later; Answer finds them all the same.
+type Step struct {
+	Name  string
+	Trace *Trace
+
+	from, to int // event indexes; to < 0: up to the end
+}
+
+func (s *Step) holds(i int) bool { return i >= s.from && (s.to < 0 || i < s.to) }
+
+// Sent are the lines that the checker sent in the step, fences and answers to
+// the server's requests left out.
+func (s *Step) Sent() []*Frame {
+	var out []*Frame
+	for _, f := range s.Trace.frames {
+		if s.holds(f.Index) && !f.FromServer && f.Kind != KindResponse && !f.fence() {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Got are the lines that the server sent in the step, answers to fences left
+// out.
+func (s *Step) Got() []*Frame {
+	var out []*Frame
+	for _, f := range s.Trace.frames {
+		if s.holds(f.Index) && f.FromServer && !f.fence() {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Note reports whether the driver noted text in the step (see Session.Note).
+func (s *Step) Note(text string) bool {
+	for i := s.from; i < len(s.Trace.Recording.Events) && s.holds(i); i++ {
+		e := &s.Trace.Recording.Events[i]
+		if e.Dir == transcript.Note && e.Kind == transcript.KindNote && string(e.Data) == text {
+			return true
+		}
+	}
+	return false
+}
+
+// FrameKind tells what a line is.
+type FrameKind uint8
+
+// Kinds of lines. What is a JSON object but none of the three kinds of
+// messages is KindOther.
+const (
+	KindBlank        FrameKind = iota // nothing but white space
+	KindText                          // no JSON value, or cut short
+	KindArray                         // a JSON array
+	KindScalar                        // another JSON value that is no object
+	KindRequest                       // method and id
+	KindNotification                  // method and no id
+	KindResponse                      // result or error, and no method
+	KindOther                         // an object that is none of these
+)
+
+// Frame is one line of a recording.
+type Frame struct {
+	Index      int    // of its event in the recording
+	Trace      *Trace // the session it belongs to
+	FromServer bool
+	At         time.Duration
+	Text       []byte
+	Kind       FrameKind
+	Why        string   // of KindText: why the line is no JSON value
+	Value      wire.Raw // nil for KindBlank and KindText
+
+	// Members of an object, nil where absent.
+	Method string // "" where absent or no string
+	ID     wire.Raw
+	Params wire.Raw
+	Result wire.Raw
+	Error  wire.Raw
+}
+
+func decodeFrame(e *transcript.Event) *Frame {
+	f := &Frame{FromServer: e.Dir == transcript.ToClient, At: e.At, Text: e.Data}
+	text := bytes.TrimRight(e.Data, "\r")
+	switch {
+	case e.Partial:
+		f.Kind, f.Why = KindText, "the output ended inside this line"
+		return f
+	case e.Length > 0:
+		f.Kind, f.Why = KindText, "the line is longer than the recorder keeps"
+		return f
+	case len(bytes.TrimSpace(text)) == 0:
+		f.Kind = KindBlank
+		return f
+	case !utf8.Valid(text):
+		f.Kind, f.Why = KindText, "the line is not UTF-8"
+		return f
+	}
+	v, err := wire.ParseRaw(bytes.TrimSpace(text))
+	if err != nil {
+		// The limits of our own decoder are no fault of the server: ask a
+		// second one before a line is called no JSON.
+		if !json.Valid(text) {
+			f.Kind, f.Why = KindText, err.Error()
+			return f
+		}
+		v = wire.Raw(bytes.TrimSpace(text))
+	}
+	f.Value = v
+	switch v.Kind() {
+	case wire.KindArray:
+		f.Kind = KindArray
+		return f
+	case wire.KindObject:
+	default:
+		f.Kind = KindScalar
+		return f
+	}
+	method := v.Get("method")
+	f.Method, _ = method.Str()
+	f.ID, f.Params, f.Result, f.Error = v.Get("id"), v.Get("params"), v.Get("result"), v.Get("error")
+	switch {
+	case method != nil && f.ID != nil:
+		f.Kind = KindRequest
+	case method != nil:
+		f.Kind = KindNotification
+	case f.Result != nil || f.Error != nil:
+		f.Kind = KindResponse
+	default:
+		f.Kind = KindOther
+	}
+	return f
+}
+
+// Code is the code of an error response; false when f is none or its code is
+// no integer.
+func (f *Frame) Code() (int64, bool) {
+	if f == nil {
+		return 0, false
+	}
+	return f.Error.Get("code").Int()
+}
+
+// Failed reports whether f is an error response.
+func (f *Frame) Failed() bool { return f != nil && f.Kind == KindResponse && f.Error != nil }
+
+// OK reports whether f is a response with a result and no error.
+func (f *Frame) OK() bool { return f != nil && f.Kind == KindResponse && f.Error == nil }
+
+// Param is a member of the params of a request or notification.
+func (f *Frame) Param(name string) wire.Raw { return f.Params.Get(name) }
+
+// IDText is the id as it stands on the wire, "" where there is none.
+func (f *Frame) IDText() string { return string(f.ID) }
+
+// fence reports whether f is a fence or the answer to one.
+func (f *Frame) fence() bool {
+	n, ok := f.ID.Int()
+	return ok && n >= firstFence && n < lastFence
+}
+
+// String is the start of the line, for messages.
+func (f *Frame) String() string {
+	const limit = 200
+	s := string(f.Text)
+	if len(s) > limit {
+		s = s[:limit] + "…"
+	}
+	return strconv.QuoteToGraphic(s)
+}
+
+// idKey is equal for ids that are the same JSON value.
+func idKey(id wire.Raw) string {
+	switch id.Kind() {
+	case wire.KindString:
+		s, _ := id.Str()
+		return "s" + s
+	case wire.KindNumber:
+		if n, ok := id.Int(); ok {
+			return "n" + strconv.FormatInt(n, 10)
+		}
+	}
+	return "x" + string(id)
+}
+
+// looseID is equal for ids that differ in their JSON type only.
+func looseID(id wire.Raw) string {
+	if s, ok := id.Str(); ok {
+		return s
+	}
+	if n, ok := id.Int(); ok {
+		return strconv.FormatInt(n, 10)
+	}
+	return string(id)
+}
+
+// Answer is the first response to a request of this trace, nil when none
+// came. A response whose id has another JSON type counts, so that it can be
+// judged, when there is no exact one.
+func (t *Trace) Answer(req *Frame) *Frame {
+	if req == nil || req.ID == nil {
+		return nil
+	}
+	var near *Frame
+	for _, f := range t.frames {
+		if f.Index <= req.Index || !f.FromServer || f.ID == nil || f.Kind != KindResponse {
+			continue
+		}
+		if idKey(f.ID) == idKey(req.ID) {
+			return f
+		}
+		if near == nil && looseID(f.ID) == looseID(req.ID) {
+			near = f
+		}
+	}
+	return near
+}
+
+// Request is the request of the checker that a response answers, or nil.
+func (t *Trace) Request(resp *Frame) *Frame {
+	if resp == nil || resp.ID == nil {
+		return nil
+	}
+	var found *Frame
+	for _, f := range t.frames {
+		if f.Index >= resp.Index {
+			break
+		}
+		if !f.FromServer && f.Kind == KindRequest && idKey(f.ID) == idKey(resp.ID) {
+			found = f
+		}
+	}
+	return found
+}
+
+// Unattributed are the error responses without a usable id after index from:
+// the form in which a server answers what it could not read.
+func (t *Trace) unattributed(from, to int) []*Frame {
+	var out []*Frame
+	for _, f := range t.frames {
+		if f.Index > from && (to < 0 || f.Index < to) && f.FromServer && f.Failed() && (f.ID == nil || f.ID.Kind() == wire.KindNull) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Died reports whether the server ended, or closed its output, while the
+// driver still wanted it.
+func (t *Trace) Died() (how string, died bool) {
+	for i := range t.Recording.Events {
+		e := &t.Recording.Events[i]
+		if e.Dir != transcript.Note {
+			continue
+		}
+		switch e.Kind {
+		case transcript.KindEOF:
+			if string(e.Data) == ">" { // the driver ended the input first
+				return "", false
+			}
+			how, died = "it closed its output", true
+		case transcript.KindSent:
+			return how, died
+		case transcript.KindExit:
+			return "it exited with status " + string(e.Data), true
+		case transcript.KindSignal:
+			return "it was ended by " + string(e.Data), true
+		}
+	}
+	return how, died
+}
+
+func quote(s string) string { return string(wire.Quote(s)) }

@@ -1,0 +1,269 @@
+// Package conformance judges a Model Context Protocol server over stdio: it
+// finds out which revisions the server speaks, drives it, and says which rules
+// of each revision it keeps.
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/goldwire/goldwire/conformance/check"
+	"github.com/goldwire/goldwire/conformance/result"
+	"github.com/goldwire/goldwire/conformance/transcript"
+)
+
+// Target is the server to judge.
+type Target struct {
+	// Command is the program and its arguments.
+	Command []string
+	Dir     string   // its working directory, "" for the current one
+	Env     []string // added to the environment, as "NAME=value"
+	// Launcher starts the server instead of Command, for servers that live in
+	// this process.
+	Launcher check.Launcher
+}
+
+// Options of a run; the zero value judges the newest revision of each era that
+// the server speaks by every check.
+type Options struct {
+	// Revisions to judge: none for the newest of each era that the target
+	// speaks, "all" for every one it speaks, or their names.
+	Revisions []string
+	// Checks are patterns (path.Match) of the ids of checks to judge; none for
+	// all. A pattern that matches nothing is an error.
+	Checks []string
+	// Must leaves out checks whose breach would be a warning.
+	Must bool
+	// Allow and Deny name tools that may be called though they are not marked
+	// read-only, and tools that are never called; "*" is all.
+	Allow, Deny []string
+	Limits      check.Limits
+	// Progress is told what happens; calls come from one goroutine.
+	Progress func(Progress)
+	// Save is handed each recording as it is finished, with a name that is
+	// unique in the run; an error ends the run.
+	Save func(name string, rec *transcript.Recording) error
+}
+
+// Progress is one step of a run.
+type Progress struct {
+	Revision string        // "" while the target is explored
+	Probe    string        // the probe that starts, or ""
+	Check    *result.Check // a verdict, or nil
+}
+
+// StartError says that the target could not be started at all.
+type StartError struct{ Err error }
+
+func (e *StartError) Error() string { return "the server could not be started: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *StartError) Unwrap() error { return e.Err }
+
+// DiedError says that the target ended before it had answered anything.
+type DiedError struct {
+	How    string // "it exited with status 1"
+	Stderr string // the last lines of its free text
+}
+
+func (e *DiedError) Error() string {
+	s := "the server answered nothing: " + e.How
+	if e.Stderr != "" {
+		s += "\n" + e.Stderr
+	}
+	return s
+}
+
+// SilentError says that the target ran and answered nothing.
+type SilentError struct {
+	Stderr string // the last lines of its free text
+}
+
+func (e *SilentError) Error() string {
+	s := "the server runs but answers nothing"
+	if e.Stderr != "" {
+		s += "\n" + e.Stderr
+	}
+	return s
+}
+
+// RevisionError says that the target does not speak a revision it was to be
+// judged by.
+type RevisionError struct {
+	Asked  []string
+	Speaks []string
+}
+
+func (e *RevisionError) Error() string {
+	if len(e.Speaks) == 0 {
+		return "the server answers, but agrees to no revision of the protocol"
+	}
+	return fmt.Sprintf("the server does not speak %s; it speaks %s", strings.Join(e.Asked, ", "), strings.Join(e.Speaks, ", "))
+}
+
+// ErrNoCheck says that a pattern selects no check.
+var ErrNoCheck = errors.New("no check matches")
+
+// Run drives the target and judges it. The report holds whatever was found
+// when the context ends early, together with its error. Other errors are
+// *StartError, *DiedError, *SilentError, *RevisionError, ErrNoCheck and what
+// Options.Save returned.
+func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
+	checks, err := selectChecks(o)
+	if err != nil {
+		return nil, err
+	}
+	launcher := t.Launcher
+	if launcher == nil {
+		launcher = check.Command{Args: t.Command, Dir: t.Dir, Env: t.Env}
+	}
+	rep := &result.Report{Target: result.Target{Side: "server", Command: t.Command}}
+	r := runner{ctx: ctx, launcher: launcher, o: o, rep: rep}
+	found, err := r.explore()
+	if err != nil {
+		return nil, err
+	}
+	revs, err := choose(o.Revisions, found.Speaks)
+	if err != nil {
+		return nil, err
+	}
+	rep.Revisions = revs
+	for _, rev := range revs {
+		if err := r.judge(rev, checks, found); err != nil {
+			return rep, err
+		}
+	}
+	return rep, nil
+}
+
+func selectChecks(o Options) ([]check.Check, error) {
+	all := check.All()
+	if len(o.Checks) == 0 {
+		return all, nil
+	}
+	keep := map[string]bool{}
+	for _, pat := range o.Checks {
+		n := 0
+		for _, k := range all {
+			ok, err := path.Match(pat, k.ID)
+			if err != nil {
+				return nil, fmt.Errorf("pattern %q: %w", pat, err)
+			}
+			if ok {
+				keep[k.ID] = true
+				n++
+			}
+		}
+		if n == 0 {
+			return nil, fmt.Errorf("%w %q", ErrNoCheck, pat)
+		}
+	}
+	return slices.DeleteFunc(all, func(k check.Check) bool { return !keep[k.ID] }), nil
+}
+
+// choose selects from what the target speaks.
+func choose(asked, speaks []string) ([]string, error) {
+	if len(speaks) == 0 {
+		return nil, &RevisionError{Asked: asked}
+	}
+	switch {
+	case len(asked) == 0:
+		var out []string
+		for i, rev := range speaks {
+			if i == len(speaks)-1 || check.Modern(rev) != check.Modern(speaks[i+1]) {
+				out = append(out, rev)
+			}
+		}
+		return out, nil
+	case len(asked) == 1 && asked[0] == "all":
+		return speaks, nil
+	}
+	var out []string
+	for _, rev := range check.Revisions() {
+		if slices.Contains(asked, rev) {
+			out = append(out, rev)
+		}
+	}
+	for _, rev := range asked {
+		if !slices.Contains(speaks, rev) {
+			return nil, &RevisionError{Asked: asked, Speaks: speaks}
+		}
+	}
+	return out, nil
+}
+
+type runner struct {
+	ctx      context.Context
+	launcher check.Launcher
+	o        Options
+	rep      *result.Report
+	saved    int
+}
+
+func (r *runner) tell(p Progress) {
+	if r.o.Progress != nil {
+		r.o.Progress(p)
+	}
+}
+
+func (r *runner) save(traces ...*check.Trace) error {
+	for _, t := range traces {
+		r.saved++
+		if r.o.Save == nil {
+			continue
+		}
+		if err := r.o.Save(fmt.Sprintf("%02d-%s-%s", r.saved, t.Revision, t.Profile), t.Recording); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runner) explore() (*check.Exploration, error) {
+	r.tell(Progress{})
+	found, err := check.Explore(r.ctx, r.launcher, r.o.Limits)
+	if err != nil {
+		if r.ctx.Err() != nil {
+			return nil, r.ctx.Err()
+		}
+		return nil, &StartError{Err: err}
+	}
+	if err := r.save(found.Traces...); err != nil {
+		return nil, err
+	}
+	if !found.Answered {
+		if how, died := found.Traces[0].Died(); died {
+			return nil, &DiedError{How: how, Stderr: found.Traces[0].Stderr(20)}
+		}
+		return nil, &SilentError{Stderr: found.Traces[0].Stderr(20)}
+	}
+	return found, nil
+}
+
+func (r *runner) judge(rev string, checks []check.Check, found *check.Exploration) error {
+	traces := check.Drive(r.ctx, r.launcher, check.DriveOptions{
+		Revision: rev, Probes: check.Probes(), Limits: r.o.Limits, Allow: r.o.Allow, Deny: r.o.Deny,
+		Progress: func(what string) { r.tell(Progress{Revision: rev, Probe: what}) },
+	})
+	if err := r.save(traces...); err != nil {
+		return err
+	}
+	facts := check.FactsOf(rev, traces)
+	if r.rep.Target.Name == "" {
+		r.rep.Target.Name, r.rep.Target.Version = check.Name(facts.Info, "name"), check.Name(facts.Info, "version")
+	}
+	for i := range checks {
+		k := &checks[i]
+		if !k.Applies(rev) || r.o.Must && k.Warns(rev) {
+			continue
+		}
+		v := k.Verdict(rev, facts, traces, found.Traces)
+		r.rep.Results = append(r.rep.Results, v)
+		r.tell(Progress{Revision: rev, Check: &v})
+	}
+	return r.ctx.Err()
+}
