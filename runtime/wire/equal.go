@@ -1,0 +1,125 @@
+package wire
+
+import (
+	"bytes"
+	"sort"
+)
+
+// Equal reports whether two values are the same JSON value: numbers as exact decimals, strings by what they mean, objects
+// without regard to the order of different names. Members of the same name are compared in their order. The time is
+// bounded by the length of the texts, whatever the exponents in them say. nil equals only nil; text that is not JSON
+// equals only itself.
+func Equal(a, b Raw) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, ok := newTape(a)
+	if !ok {
+		return false
+	}
+	y, ok := newTape(b)
+	return ok && x.equal(0, y, 0)
+}
+
+// tape is a value taken apart: its nodes in the order of the text.
+type tape struct {
+	b     []byte
+	nodes []node
+}
+
+type node struct {
+	kind Kind
+	name string // of a member
+	text []byte // of a scalar; of a string its body
+	n    int    // elements or members
+	end  int    // index of the node behind this one and all it holds
+}
+
+func newTape(r Raw) (*tape, bool) {
+	if _, err := ParseRaw(r); err != nil {
+		return nil, false
+	}
+	t := &tape{b: r}
+	t.read(ws(r, 0), "")
+	return t, true
+}
+
+// read adds the valid value at i, and returns the index after it. It recurses at most HardMaxDepth deep.
+func (t *tape) read(i int, name string) int {
+	at := len(t.nodes)
+	k := kindOf(t.b[i])
+	t.nodes = append(t.nodes, node{kind: k, name: name})
+	start := i
+	n := 0
+	switch k {
+	case KindObject, KindArray:
+		for i = ws(t.b, i+1); t.b[i] != '}' && t.b[i] != ']'; n++ {
+			if t.b[i] == ',' {
+				i = ws(t.b, i+1)
+			}
+			name := ""
+			if k == KindObject {
+				e, _, _ := scanString(t.b, i+1)
+				name = unescaped(t.b[i+1 : e])
+				i = ws(t.b, ws(t.b, e+1)+1)
+			}
+			i = ws(t.b, t.read(i, name))
+		}
+		i++
+	case KindString:
+		e, _, _ := scanString(t.b, i+1)
+		t.nodes[at].text = t.b[i+1 : e]
+		i = e + 1
+	case KindNumber:
+		i, _, _ = scanNumber(t.b, i)
+		t.nodes[at].text = t.b[start:i]
+	default:
+		for i < len(t.b) && t.b[i] >= 'a' && t.b[i] <= 'z' {
+			i++
+		}
+		t.nodes[at].text = t.b[start:i]
+	}
+	t.nodes[at].n, t.nodes[at].end = n, len(t.nodes)
+	return i
+}
+
+// children returns the nodes directly inside node i, objects by name.
+func (t *tape) children(i int) []int {
+	c := make([]int, 0, t.nodes[i].n)
+	for j := i + 1; j < t.nodes[i].end; j = t.nodes[j].end {
+		c = append(c, j)
+	}
+	if t.nodes[i].kind == KindObject {
+		sort.SliceStable(c, func(a, b int) bool { return t.nodes[c[a]].name < t.nodes[c[b]].name })
+	}
+	return c
+}
+
+func (t *tape) equal(i int, o *tape, j int) bool {
+	a, b := &t.nodes[i], &o.nodes[j]
+	if a.kind != b.kind || a.n != b.n {
+		return false
+	}
+	switch a.kind {
+	case KindObject, KindArray:
+		ca, cb := t.children(i), o.children(j)
+		for k := range ca {
+			if t.nodes[ca[k]].name != o.nodes[cb[k]].name || !t.equal(ca[k], o, cb[k]) {
+				return false
+			}
+		}
+		return true
+	case KindNumber:
+		if bytes.Equal(a.text, b.text) {
+			return true
+		}
+		x, y := parseDecimal(a.text), parseDecimal(b.text)
+		return x.equal(&y)
+	case KindString:
+		return bytes.Equal(a.text, b.text) || unescaped(a.text) == unescaped(b.text)
+	}
+	return bytes.Equal(a.text, b.text)
+}
