@@ -1,12 +1,37 @@
 // Package catalogue holds the requirements of the Model Context Protocol
-// that Goldwire knows: one sentence each in our own words, with level, side,
-// transport, revisions and the place in the specification. The
-// specification is authoritative, a sentence only says what to look for.
+// that Goldwire knows: one sentence each, in our own words, with level, side,
+// transport, revisions and the place in the specification. The specification
+// is authoritative; a sentence only says what to look for.
+//
+// An id is legacy/<name> for the stateful revisions up to 2025-11-25 and
+// modern/<name> for 2026-07-28 and later; some names exist in both. The files
+// are named <era>-<part>.yaml and each is a list of entries:
+//
+//   - id: tools-unknown-tool
+//     level: MUST
+//     side: server
+//     transport: any          # left out: any
+//     since: "2024-11-05"     # left out: the first revision of the era
+//     until: "2025-06-18"     # left out: the last revision of the era
+//     basis: keyword          # left out: keyword
+//     observe: active
+//     page: server/tools#error-handling
+//     page-since: …           # the place in the revision since, when another
+//     text: What has to hold.
 package catalogue
 
 import (
+	"embed"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/goldwire/goldwire/runtime/revision"
 )
 
 // Level is the weight of a requirement.
@@ -78,35 +103,210 @@ type Requirement struct {
 	Observe   Observe
 	Sentence  string // what has to hold, in one plain sentence
 	Page      string // page#anchor in the specification of Until
-	PageSince string // the same for Since when it differs, or ""
+	PageSince string // the same for Since where it differs, or ""
 }
 
 // Area is the first word of the name: tools for legacy/tools-unknown-tool.
-func (r Requirement) Area() string { return "" }
+func (r Requirement) Area() string {
+	_, name, _ := strings.Cut(r.ID, "/")
+	area, _, _ := strings.Cut(name, "-")
+	return area
+}
 
-// Warns reports whether breaking the requirement is a warning, not a
-// failure: SHOULD levels, and whatever rests on Implied or Lowercase.
-func (r Requirement) Warns() bool { return false }
+// Warns reports whether breaking the requirement is a warning and not a
+// failure: the SHOULD levels, and whatever rests on Implied or Lowercase.
+func (r Requirement) Warns() bool {
+	return r.Level == Should || r.Level == ShouldNot || r.Basis == Implied || r.Basis == Lowercase
+}
 
 // Applies reports whether the requirement binds that side in that revision.
-// An empty argument matches everything; side Both matches everything.
-func (r Requirement) Applies(revision string, side Side) bool { return false }
+// An empty argument matches everything, and so does Both, on either hand.
+func (r Requirement) Applies(rev string, side Side) bool {
+	if rev != "" && (!revision.Known(rev) || revision.Compare(rev, r.Since) < 0 || revision.Compare(rev, r.Until) > 0) {
+		return false
+	}
+	return side == "" || side == Both || r.Side == Both || r.Side == side
+}
 
-// Carries reports whether the requirement is about that transport.
-func (r Requirement) Carries(t Transport) bool { return false }
+// Carries reports whether the requirement is about traffic over t.
+func (r Requirement) Carries(t Transport) bool {
+	return t == "" || t == Any || r.Transport == Any || r.Transport == t
+}
 
-// URL is the place in the specification of that revision ("": Until).
-func (r Requirement) URL(revision string) string { return "" }
+// Where the specification is published, and the source of the schemas that
+// are older than its schema page.
+const (
+	site    = "https://modelcontextprotocol.io/specification/"
+	schemas = "https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/"
+)
+
+// URL is the place in the specification of that revision; "" stands for the
+// last revision the requirement holds in. Where an anchor was named
+// differently in a revision between the first and the last, the page is right
+// and the anchor that of a neighbour.
+func (r Requirement) URL(rev string) string {
+	if rev == "" || !r.Applies(rev, "") {
+		rev = r.Until
+	}
+	page := r.Page
+	isSchema := strings.HasPrefix(page, "schema#") || strings.HasPrefix(r.PageSince, "schema#")
+	if r.PageSince != "" && (rev == r.Since || isSchema && rev != r.Until) {
+		page = r.PageSince
+	}
+	page, anchor, _ := strings.Cut(page, "#")
+	if page == "schema" && revision.Known(rev) && revision.Compare(rev, revision.V20250618) < 0 {
+		return schemas + rev + "/schema.ts"
+	}
+	page = strings.TrimSuffix(page, "/index")
+	if anchor == "" || anchor == "top" {
+		return site + rev + "/" + page
+	}
+	return site + rev + "/" + page + "#" + anchor
+}
+
+//go:embed *.yaml
+var files embed.FS
+
+// entry is a Requirement as the files hold it.
+type entry struct {
+	ID        string `yaml:"id"`
+	Level     string `yaml:"level"`
+	Side      string `yaml:"side"`
+	Transport string `yaml:"transport"`
+	Since     string `yaml:"since"`
+	Until     string `yaml:"until"`
+	Basis     string `yaml:"basis"`
+	Observe   string `yaml:"observe"`
+	Page      string `yaml:"page"`
+	PageSince string `yaml:"page-since"`
+	Text      string `yaml:"text"`
+}
+
+type index struct {
+	all  []Requirement
+	byID map[string]int
+	err  error
+}
+
+var load = sync.OnceValue(func() index {
+	x := index{byID: map[string]int{}}
+	names, err := files.ReadDir(".")
+	if err != nil {
+		x.err = err
+		return x
+	}
+	// ReadDir sorts by name, so that legacy stands before modern.
+	for _, f := range names {
+		b, err := files.ReadFile(f.Name())
+		if err == nil {
+			err = x.read(f.Name(), b)
+		}
+		if err != nil {
+			x.err = errors.Join(x.err, fmt.Errorf("%s: %w", f.Name(), err))
+		}
+	}
+	return x
+})
+
+// read adds the entries of one file.
+func (x *index) read(name string, b []byte) error {
+	era, _, ok := strings.Cut(name, "-")
+	first, last := "", ""
+	switch {
+	case ok && era == "legacy":
+		first, last = revision.Stateful()[0], revision.LatestStateful()
+	case ok && era == "modern":
+		first, last = revision.Stateless()[0], revision.Latest
+	default:
+		return errors.New("the name does not start with legacy- or modern-")
+	}
+	var es []entry
+	if err := yaml.UnmarshalWithOptions(b, &es, yaml.Strict()); err != nil {
+		return err
+	}
+	for _, e := range es {
+		r := Requirement{
+			ID:        era + "/" + e.ID,
+			Level:     Level(e.Level),
+			Side:      Side(e.Side),
+			Transport: Transport(or(e.Transport, string(Any))),
+			Since:     or(e.Since, first),
+			Until:     or(e.Until, last),
+			Basis:     Basis(or(e.Basis, string(Keyword))),
+			Observe:   Observe(e.Observe),
+			Sentence:  e.Text,
+			Page:      e.Page,
+			PageSince: e.PageSince,
+		}
+		if _, dup := x.byID[r.ID]; dup {
+			return fmt.Errorf("%s: there are two entries of that id", r.ID)
+		}
+		if err := r.check(); err != nil {
+			return fmt.Errorf("%s: %w", r.ID, err)
+		}
+		x.byID[r.ID] = len(x.all)
+		x.all = append(x.all, r)
+	}
+	return nil
+}
+
+// check holds what every entry satisfies.
+func (r *Requirement) check() error {
+	switch {
+	case !slices.Contains([]Level{Must, MustNot, Should, ShouldNot, May}, r.Level):
+		return fmt.Errorf("level %q is not known", r.Level)
+	case !slices.Contains([]Side{Server, Client, Both}, r.Side):
+		return fmt.Errorf("side %q is not known", r.Side)
+	case !slices.Contains([]Transport{Any, Stdio, HTTP, SSE}, r.Transport):
+		return fmt.Errorf("transport %q is not known", r.Transport)
+	case !slices.Contains([]Basis{Keyword, Lowercase, Schema, JSONRPC, RFC, Implied}, r.Basis):
+		return fmt.Errorf("basis %q is not known", r.Basis)
+	case !slices.Contains([]Observe{Active, Passive, NeedsFixture, NotObservable}, r.Observe):
+		return fmt.Errorf("observe %q is not known", r.Observe)
+	case !revision.Known(r.Since) || !revision.Known(r.Until) || revision.Compare(r.Since, r.Until) > 0:
+		return fmt.Errorf("no revisions lie between %q and %q", r.Since, r.Until)
+	case r.Page == "":
+		return errors.New("the place in the specification is missing")
+	case r.Sentence == "" || strings.ContainsAny(r.Sentence, "\n\t"):
+		return errors.New("the sentence is missing or not one line")
+	}
+	return nil
+}
+
+func or(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
+}
 
 // Lookup finds a requirement by its id.
-func Lookup(id string) (Requirement, bool) { return Requirement{}, false }
+func Lookup(id string) (Requirement, bool) {
+	x := load()
+	i, ok := x.byID[id]
+	if !ok {
+		return Requirement{}, false
+	}
+	return x.all[i], true
+}
 
-// All yields every requirement, legacy first, in the order of the files.
-func All() iter.Seq[Requirement] { return func(func(Requirement) bool) {} }
+// All yields every requirement, those of the stateful revisions first, in
+// the order of the files.
+func All() iter.Seq[Requirement] { return slices.Values(load().all) }
 
-// Select yields those that apply to that revision and side; see Applies.
-func Select(revision string, side Side) iter.Seq[Requirement] { return func(func(Requirement) bool) {} }
+// Select yields those that apply to that revision and side; see
+// Requirement.Applies.
+func Select(rev string, side Side) iter.Seq[Requirement] {
+	return func(yield func(Requirement) bool) {
+		for _, r := range load().all {
+			if r.Applies(rev, side) && !yield(r) {
+				return
+			}
+		}
+	}
+}
 
 // Load reads the embedded files and reports what is wrong with them. The
-// other functions call it; a test holds that it never fails.
-func Load() error { return errors.ErrUnsupported }
+// other functions do the same and leave out what cannot be read; a test holds
+// that nothing is.
+func Load() error { return load().err }

@@ -1,0 +1,136 @@
+package catalogue
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/runtime/revision"
+)
+
+func TestFilesLoad(t *testing.T) {
+	require.NoError(t, Load())
+	n := map[string]int{}
+	for r := range All() {
+		era, _, _ := strings.Cut(r.ID, "/")
+		n[era]++
+	}
+	require.Equal(t, map[string]int{"legacy": 350, "modern": 505}, n)
+}
+
+func TestEveryEntryIsWellFormed(t *testing.T) {
+	id := regexp.MustCompile(`^(legacy|modern)/[a-z0-9]+(-[a-z0-9]+)+$`)
+	place := regexp.MustCompile(`^[a-z]+(/[a-z-]+)*(#[A-Za-z0-9_%-]+)?$`)
+	for r := range All() {
+		require.NoError(t, r.check(), r.ID)
+		require.Regexp(t, id, r.ID)
+		require.Regexp(t, place, r.Page, r.ID)
+		if r.PageSince != "" {
+			require.Regexp(t, place, r.PageSince, r.ID)
+		}
+		stateless := slices.Contains(revision.Stateless(), r.Since)
+		require.Equal(t, stateless, strings.HasPrefix(r.ID, "modern/"), r.ID)
+		require.Equal(t, stateless, slices.Contains(revision.Stateless(), r.Until), r.ID)
+		for _, rev := range append(revision.All(), "") {
+			u, err := url.Parse(r.URL(rev))
+			require.NoError(t, err, r.ID)
+			require.Equal(t, "https", u.Scheme, r.ID)
+			require.Contains(t, []string{"modelcontextprotocol.io", "github.com"}, u.Host, r.ID)
+			require.NotContains(t, u.Path, "/index", r.ID)
+			require.NotContains(t, u.Path, "//", r.ID)
+		}
+		got, ok := Lookup(r.ID)
+		require.True(t, ok)
+		require.Equal(t, r, got)
+	}
+}
+
+func TestURL(t *testing.T) {
+	old := Requirement{Since: "2024-11-05", Until: "2025-11-25", Page: "basic/index#requests", PageSince: "basic/messages#requests"}
+	schema := Requirement{Since: "2024-11-05", Until: "2025-11-25", Page: "schema#calltoolrequestparams", PageSince: "schema#calltoolrequest"}
+	for _, c := range []struct {
+		r         Requirement
+		rev, want string
+	}{
+		{old, "", "https://modelcontextprotocol.io/specification/2025-11-25/basic#requests"},
+		{old, "2025-11-25", "https://modelcontextprotocol.io/specification/2025-11-25/basic#requests"},
+		{old, "2025-03-26", "https://modelcontextprotocol.io/specification/2025-03-26/basic#requests"},
+		{old, "2024-11-05", "https://modelcontextprotocol.io/specification/2024-11-05/basic/messages#requests"},
+		{old, "2026-07-28", "https://modelcontextprotocol.io/specification/2025-11-25/basic#requests"},
+		{schema, "2025-11-25", "https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequestparams"},
+		{schema, "2025-06-18", "https://modelcontextprotocol.io/specification/2025-06-18/schema#calltoolrequest"},
+		{schema, "2024-11-05", "https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts"},
+		{Requirement{Since: "2026-07-28", Until: "2026-07-28", Page: "basic/versioning#top"}, "", "https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning"},
+	} {
+		require.Equal(t, c.want, c.r.URL(c.rev))
+	}
+}
+
+func TestApplies(t *testing.T) {
+	r := Requirement{Side: Server, Transport: HTTP, Since: "2025-03-26", Until: "2025-06-18"}
+	require.True(t, r.Applies("2025-03-26", Server))
+	require.True(t, r.Applies("2025-06-18", ""))
+	require.True(t, r.Applies("", Both))
+	require.False(t, r.Applies("2024-11-05", Server))
+	require.False(t, r.Applies("2025-11-25", Server))
+	require.False(t, r.Applies("2025-06-18", Client))
+	require.False(t, r.Applies("1999-01-01", ""))
+	require.True(t, r.Carries(HTTP))
+	require.True(t, r.Carries(""))
+	require.False(t, r.Carries(Stdio))
+
+	n := 0
+	for r := range Select("2026-07-28", Client) {
+		require.NotEqual(t, Server, r.Side)
+		require.Equal(t, "2026-07-28", r.Until)
+		n++
+	}
+	require.NotZero(t, n)
+	for range Select("", "") {
+		break
+	}
+}
+
+func TestWarns(t *testing.T) {
+	for _, c := range []struct {
+		level Level
+		basis Basis
+		want  bool
+	}{
+		{Must, Keyword, false}, {MustNot, Schema, false}, {Must, JSONRPC, false}, {Must, RFC, false},
+		{Should, Keyword, true}, {ShouldNot, Keyword, true}, {Must, Implied, true}, {Must, Lowercase, true}, {May, Keyword, false},
+	} {
+		require.Equal(t, c.want, Requirement{Level: c.level, Basis: c.basis}.Warns(), "%s %s", c.level, c.basis)
+	}
+	require.Equal(t, "tools", Requirement{ID: "legacy/tools-unknown-tool"}.Area())
+}
+
+func TestReadRefuses(t *testing.T) {
+	const good = "- id: a-b\n  level: MUST\n  side: both\n  observe: active\n  page: basic\n  text: x\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"modern-x.yaml", good, ""},
+		{"other.yaml", good, "does not start with legacy- or modern-"},
+		{"legacy-x.yaml", good + good, "two entries"},
+		{"legacy-x.yaml", strings.Replace(good, "MUST", "must", 1), `level "must" is not known`},
+		{"legacy-x.yaml", strings.Replace(good, "both", "all", 1), `side "all" is not known`},
+		{"legacy-x.yaml", strings.Replace(good, "active", "maybe", 1), `observe "maybe" is not known`},
+		{"legacy-x.yaml", good + "  transport: pigeon\n", `transport "pigeon" is not known`},
+		{"legacy-x.yaml", good + "  basis: rumour\n", `basis "rumour" is not known`},
+		{"legacy-x.yaml", good + "  since: \"2025-11-25\"\n  until: \"2024-11-05\"\n", "no revisions lie between"},
+		{"legacy-x.yaml", strings.Replace(good, "  text: x\n", "", 1), "the sentence is missing"},
+		{"legacy-x.yaml", strings.Replace(good, "  page: basic\n", "", 1), "the place in the specification is missing"},
+		{"legacy-x.yaml", good + "  colour: red\n", "colour"},
+	} {
+		x := index{byID: map[string]int{}}
+		err := x.read(c.name, []byte(c.text))
+		if c.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, c.want)
+	}
+}
