@@ -43,6 +43,19 @@ type Entry struct {
 
 func (e *Entry) entry() *Entry { return e }
 
+// EntryError says that an overlay entry is wrong, or does not fit the schema.
+type EntryError struct {
+	Place string // file and JSON pointer of the entry
+	Msg   string
+}
+
+// Error gives "place: message".
+func (e *EntryError) Error() string { return e.Place + ": " + e.Msg }
+
+func (e *Entry) err(format string, args ...any) error {
+	return &EntryError{Place: e.Place, Msg: fmt.Sprintf(format, args...)}
+}
+
 // holds says whether the entry holds for a revision; "" is a revision after all known ones.
 func (e *Entry) holds(revision string) bool {
 	if revision == "" {
@@ -158,10 +171,11 @@ type Method struct {
 type Gate struct {
 	Server  string   `json:"server,omitempty"` // path; exactly one of Server and Client is set
 	Client  string   `json:"client,omitempty"`
-	Members []string `json:"members"`          // any of these params members asks for it
-	Values  []string `json:"values,omitempty"` // only with one of these values
-	Absent  bool     `json:"absent,omitempty"` // with Values: the missing member too
-	Advice  bool     `json:"advice,omitempty"` // SHOULD, not MUST
+	Members []string `json:"members"`           // any of these params members asks for it
+	Values  []string `json:"values,omitempty"`  // only with one of these values
+	Absent  bool     `json:"absent,omitempty"`  // with Values: the missing member too
+	Advice  bool     `json:"advice,omitempty"`  // SHOULD, not MUST
+	OrEmpty bool     `json:"orEmpty,omitempty"` // an empty parent capability grants it too
 }
 
 // Constant is a named value that only the specification's text or its TypeScript source has.
@@ -251,9 +265,9 @@ func ParseOverlay(name string, data []byte) (*Overlay, error) {
 		}
 		switch {
 		case e.Why == "":
-			err = fmt.Errorf("%s: the entry has no reason", e.Place)
+			err = e.err("the entry has no reason")
 		case e.From != "" && e.To != "" && e.From > e.To:
-			err = fmt.Errorf("%s: from %s is after to %s", e.Place, e.From, e.To)
+			err = e.err("from %s is after to %s", e.From, e.To)
 		}
 	})
 	if err != nil {

@@ -32,7 +32,7 @@ func Patch(data []byte, errata []*Erratum, use Use) ([]byte, error) {
 			continue
 		}
 		if err := p.apply(e); err != nil {
-			return nil, fmt.Errorf("%s: %w", e.Place, err)
+			return nil, e.err("%v", err)
 		}
 	}
 	var b bytes.Buffer

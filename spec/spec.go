@@ -11,6 +11,7 @@ package spec
 import (
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -22,7 +23,7 @@ import (
 var files embed.FS
 
 // Files gives the embedded data: sources.json, common.json and, per revision,
-// <revision>/schema.json and <revision>/overlay.json.
+// <revision>/schema.json and, where the revision alone needs entries, <revision>/overlay.json.
 func Files() fs.FS { return files }
 
 // Source says what a schema.json was made from.
@@ -57,6 +58,16 @@ func Open(fsys fs.FS) (*Set, error) {
 	}
 	if s.common, err = ParseOverlay("spec/common.json", data); err != nil {
 		return nil, err
+	}
+	for _, e := range s.common.Entries() {
+		for _, r := range []string{e.From, e.To} {
+			if r == "" {
+				continue
+			}
+			if _, err := s.Source(r); err != nil {
+				return nil, e.err("%v", err) // the entry would hold for nothing, in silence
+			}
+		}
 	}
 	return s, nil
 }
@@ -115,12 +126,20 @@ func (s *Set) Overlay(revision string) (*Overlay, error) {
 	}
 	name := path.Join(revision, "overlay.json")
 	data, err := fs.ReadFile(s.fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.common.in(revision), nil // nothing is wrong with this revision alone
+	}
 	if err != nil {
 		return nil, err
 	}
 	own, err := ParseOverlay("spec/"+name, data)
 	if err != nil {
 		return nil, err
+	}
+	for _, e := range own.Entries() {
+		if e.From != "" || e.To != "" {
+			return nil, e.err("the file says the revision; from and to belong to common.json")
+		}
 	}
 	return s.common.in(revision).and(own), nil
 }

@@ -70,6 +70,9 @@ func one(set *spec.Set, revision string, seen map[string]string) (*ir.Package, m
 	if err != nil {
 		return nil, nil, err
 	}
+	if _, err := set.Patched(revision, spec.Validators); err != nil {
+		return nil, nil, err // not used here, but an erratum that fits nowhere must not wait for a validator
+	}
 	data, err := set.Patched(revision, spec.Generator)
 	if err != nil {
 		return nil, nil, err
@@ -125,7 +128,7 @@ type Input struct {
 	Docs     Docs          // nil = the descriptions of the schema
 }
 
-// Lower makes the model of one revision. Its errors are of type [*Error] or [*schema.Error].
+// Lower makes the model of one revision. Its errors are of type [*Error] or [*schema.Error]; Build, All and File also give [*spec.EntryError].
 func Lower(in Input) (*ir.Package, error) {
 	f, err := schema.Parse(in.File, in.Schema)
 	if err != nil {
@@ -163,6 +166,12 @@ func (b *builder) strict() bool { return !b.o.Hints }
 
 func (b *builder) err(kind ErrorKind, ptr, format string, args ...any) error {
 	return &Error{Kind: kind, File: b.in.File, Pointer: ptr, Msg: fmt.Sprintf(format, args...)}
+}
+
+// entryErr is an error of an overlay entry.
+func (b *builder) entryErr(kind ErrorKind, e *spec.Entry, format string, args ...any) error {
+	file, ptr, _ := strings.Cut(e.Place, "#")
+	return &Error{Kind: kind, File: file, Pointer: ptr, Msg: fmt.Sprintf(format, args...)}
 }
 
 // use notes that an entry decided something.
@@ -210,8 +219,7 @@ func (b *builder) build() (*ir.Package, error) {
 	if b.strict() {
 		for _, e := range b.o.Entries() {
 			if !b.used[e] {
-				file, ptr, _ := strings.Cut(e.Place, "#")
-				return nil, &Error{Kind: Unused, File: file, Pointer: ptr, Msg: "the entry matches nothing in " + b.in.File}
+				return nil, b.entryErr(Unused, e, "the entry matches nothing in %s", b.in.File)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -354,16 +353,16 @@ func (b *builder) facts(m *method) error {
 			continue
 		}
 		if found {
-			return b.err(Collision, m.def.Pointer, "two overlay entries for %q", m.ir.Name)
+			return b.entryErr(Collision, &f.Entry, "%q has another entry", m.ir.Name)
 		}
 		found = true
 		b.use(&f.Entry)
 		m.ir.Server, m.ir.Client, m.ir.Lifecycle = f.Server, f.Client, f.Lifecycle
 		for _, g := range f.Gates {
 			if (g.Server == "") == (g.Client == "") {
-				return fmt.Errorf("%s: a gate names one side's capability", f.Place)
+				return b.entryErr(Unsupported, &f.Entry, "a gate names one side's capability")
 			}
-			m.ir.Gates = append(m.ir.Gates, &ir.Gate{Server: g.Server != "", Path: g.Server + g.Client, Members: g.Members, Values: g.Values, Absent: g.Absent, Advice: g.Advice})
+			m.ir.Gates = append(m.ir.Gates, &ir.Gate{Server: g.Server != "", Path: g.Server + g.Client, Members: g.Members, Values: g.Values, Absent: g.Absent, Advice: g.Advice, OrEmpty: g.OrEmpty})
 		}
 	}
 	if !found && b.strict() {

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/goldwire/goldwire/gen/ir"
 	"github.com/goldwire/goldwire/gen/schema"
-	"github.com/goldwire/goldwire/spec"
 )
 
 // rest accounts for the definitions that no message reaches. Each is envelope,
@@ -227,7 +227,7 @@ func (b *builder) consts() ([]*ir.Const, error) {
 		case c.Text != nil && c.Int == nil:
 			value = strconv.Quote(*c.Text)
 		default:
-			return nil, b.err(Unsupported, "", "%s: a constant is one of int and text", c.Place)
+			return nil, b.entryErr(Unsupported, &c.Entry, "a constant is one of int and text")
 		}
 		if err := add(c.Go, value, ""); err != nil {
 			return nil, err
@@ -395,7 +395,7 @@ func (b *builder) values(*ir.Package) error {
 				for _, l := range b.o.Lenient {
 					if l.Lists && f.Type.Kind == ir.Slice || l.At != "" && matches(l.At, name, f.JSON) {
 						b.use(&l.Entry)
-						f.Default = &ir.Lenient{JSON: string(l.Value), Negative: l.Negative, Empty: l.Empty, Zero: l.Zero}
+						f.Default = &ir.Lenient{JSON: compact(l.Value), Negative: l.Negative, Empty: l.Empty, Zero: l.Zero}
 					}
 				}
 			}
@@ -403,13 +403,22 @@ func (b *builder) values(*ir.Package) error {
 				for _, i := range b.o.Implied {
 					if matches(i.At, name, f.JSON) {
 						b.use(&i.Entry)
-						f.Implied = string(i.Value)
+						f.Implied = compact(i.Value)
 					}
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// compact gives a JSON value as it stands on the wire.
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return string(raw) // the overlay was parsed, so this does not happen
+	}
+	return b.String()
 }
 
 // deprecations marks types, members and methods.
@@ -429,7 +438,7 @@ func (b *builder) deprecations(pkg *ir.Package) error {
 				}
 			}
 			if !found && b.strict() {
-				return b.unusedPart(&d.Entry, "there is no definition "+def)
+				return b.entryErr(Unused, &d.Entry, "there is no definition %s", def)
 			}
 		}
 		for _, member := range d.Members {
@@ -442,16 +451,11 @@ func (b *builder) deprecations(pkg *ir.Package) error {
 				}
 			}
 			if !found && b.strict() {
-				return b.unusedPart(&d.Entry, "there is no member "+member)
+				return b.entryErr(Unused, &d.Entry, "there is no member %s", member)
 			}
 		}
 	}
 	return nil
-}
-
-func (b *builder) unusedPart(e *spec.Entry, msg string) error {
-	file, ptr, _ := strings.Cut(e.Place, "#")
-	return &Error{Kind: Unused, File: file, Pointer: ptr, Msg: msg}
 }
 
 // reserved are the names that every generated package declares besides its types.

@@ -262,8 +262,12 @@ func (b *builder) flattenInto(f *flat, s *schema.Schema, depth int) error {
 	return nil
 }
 
-// lead are the members that people look for first; they come before the others of their group.
-var lead = []string{"name", "title", "description", "uri"}
+// The order inside the groups of a struct: lead comes first, trail last, the
+// rest by name. resultType leads because a reader decides by it how to go on.
+var (
+	lead  = []string{"resultType", "name", "title", "description", "uri"}
+	trail = []string{"ttlMs", "cacheScope"}
+)
 
 // structType makes the struct of an object. label is the definition's name or the pointer.
 func (b *builder) structType(s *schema.Schema, goName, label string) error {
@@ -317,7 +321,7 @@ func (b *builder) structType(s *schema.Schema, goName, label string) error {
 		if i := slices.Index(lead, f.JSON); i >= 0 {
 			return i
 		}
-		return len(lead)
+		return len(lead) + slices.Index(trail, f.JSON) + 1
 	}
 	slices.SortStableFunc(t.Fields, func(x, y *ir.Field) int {
 		if d := group(x) - group(y); d != 0 {
@@ -373,8 +377,7 @@ func (b *builder) enum(values []string, goName, label string, s *schema.Schema) 
 			if b.o.Hints {
 				continue
 			}
-			file, ptr, _ := strings.Cut(e.Place, "#")
-			return &Error{Kind: Unused, File: file, Pointer: ptr, Msg: fmt.Sprintf("the order names %v, the schema %v", e.Order, values)}
+			return b.entryErr(Unused, &e.Entry, "the order names %v, the schema %v", e.Order, values)
 		}
 		b.use(&e.Entry)
 		values, ordered = e.Order, true

@@ -420,7 +420,7 @@ func steps(flats []*flat, names []string, group []int) []*ir.Step {
 		if found {
 			continue
 		}
-		for _, i := range left {
+		for _, i := range slices.Backward(left) { // files go from the general form to the special one
 			if has := own(i, true); has != "" {
 				// The last of a group that is known by required paths alone is
 				// known by its own path too, not by being left.

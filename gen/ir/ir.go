@@ -220,6 +220,7 @@ type Gate struct {
 	Values  []string // not empty: only when the (single) member holds one of these strings
 	Absent  bool     // with Values: also when the member is missing
 	Advice  bool     // SHOULD: report, do not refuse
+	OrEmpty bool     // an empty object in place of the capability's parent grants it too (elicitation {} is elicitation.form)
 }
 
 // Outcome is what a request may give besides its complete result.
