@@ -112,6 +112,26 @@ func AppendRaw(b []byte, r Raw) []byte {
 	return append(b, r...)
 }
 
+// AppendRawObject is AppendRaw for a required object: {} if r is nil.
+func AppendRawObject(b []byte, r Raw) []byte {
+	if r == nil {
+		return append(b, '{', '}')
+	}
+	return AppendRaw(b, r)
+}
+
+// AppendStrings appends an array of strings, [] if v is nil.
+func AppendStrings(b []byte, v []string) []byte {
+	b = append(b, '[')
+	for i, s := range v {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = AppendString(b, s)
+	}
+	return append(b, ']')
+}
+
 func appendCompact(b []byte, r []byte) []byte {
 	for i := 0; i < len(r); {
 		switch c := r[i]; c {

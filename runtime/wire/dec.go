@@ -364,8 +364,12 @@ func slot[T any](s *[]T) *T {
 	return &(*s)[len(*s)-1]
 }
 
-// StrPtr reads a string into a variable of its own. A few variables of one message share memory.
+// StrPtr reads an optional string: nil if null comes, which peers send for an absent member. A few variables of one
+// message share memory.
 func (d *Dec) StrPtr() (*string, error) {
+	if d.Null() {
+		return nil, nil
+	}
 	v, err := d.Str()
 	if err != nil {
 		return nil, err
@@ -375,8 +379,11 @@ func (d *Dec) StrPtr() (*string, error) {
 	return p, nil
 }
 
-// BoolPtr is Bool into a variable of its own.
+// BoolPtr is Bool for an optional member, by the rules of StrPtr.
 func (d *Dec) BoolPtr() (*bool, error) {
+	if d.Null() {
+		return nil, nil
+	}
 	v, err := d.Bool()
 	if err != nil {
 		return nil, err
@@ -386,8 +393,11 @@ func (d *Dec) BoolPtr() (*bool, error) {
 	return p, nil
 }
 
-// IntPtr is Int into a variable of its own.
+// IntPtr is Int for an optional member, or one whose type allows null, by the rules of StrPtr.
 func (d *Dec) IntPtr() (*int64, error) {
+	if d.Null() {
+		return nil, nil
+	}
 	v, err := d.Int()
 	if err != nil {
 		return nil, err
@@ -397,8 +407,11 @@ func (d *Dec) IntPtr() (*int64, error) {
 	return p, nil
 }
 
-// FloatPtr is Float into a variable of its own.
+// FloatPtr is Float for an optional member, by the rules of StrPtr.
 func (d *Dec) FloatPtr() (*float64, error) {
+	if d.Null() {
+		return nil, nil
+	}
 	v, err := d.Float()
 	if err != nil {
 		return nil, err
@@ -426,6 +439,48 @@ func (d *Dec) RawObject() (Raw, error) {
 		return nil, d.want(i, "an object")
 	}
 	return d.Raw()
+}
+
+// RawObjectOpt is RawObject for an optional member: nil if null comes.
+func (d *Dec) RawObjectOpt() (Raw, error) {
+	if d.Null() {
+		return nil, nil
+	}
+	return d.RawObject()
+}
+
+// Strs reads an array of strings. It is never nil without an error.
+func (d *Dec) Strs() ([]string, error) {
+	if err := d.ArrBegin(); err != nil {
+		return nil, err
+	}
+	l := []string{}
+	start := d.Mark()
+	for {
+		if done, err := d.Elem(); done || err != nil {
+			return l, err
+		}
+		m := d.Mark()
+		s, err := d.Str()
+		if err != nil {
+			if err = d.Skip(m, err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if len(l) == cap(l) {
+			l = Grow(d, l, start)
+		}
+		l = append(l, s)
+	}
+}
+
+// StrsOpt is Strs for an optional member: nil if null comes.
+func (d *Dec) StrsOpt() ([]string, error) {
+	if d.Null() {
+		return nil, nil
+	}
+	return d.Strs()
 }
 
 // Const reads a string that must be want.
