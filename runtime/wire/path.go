@@ -80,13 +80,14 @@ func stringEnd(b []byte, i, lim int) int {
 	return lim
 }
 
-// path returns the path at off, with the member last added if it is not empty.
+// path returns the path at off. If last is not empty, it takes the place of the innermost member.
 func (p *pather) path(b []byte, off int, last string) string {
 	p.advance(b, off)
 	var s []byte
 	for i := range p.frames {
 		f := &p.frames[i]
 		switch {
+		case last != "" && i == len(p.frames)-1:
 		case len(s) > maxPath:
 			return string(append(s, "…"...))
 		case !f.obj:
