@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"mcpgen": func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts runs the command as a user does.
+func TestScripts(t *testing.T) {
+	repo, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("REPO", repo)
+			return nil
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+// TestVerifyOfficialFiles holds the committed structures equal to the official
+// files, where those are at hand.
+func TestVerifyOfficialFiles(t *testing.T) {
+	shared := os.Getenv("GOLDWIRE_SHARED")
+	if shared == "" {
+		shared = "../../../shared"
+	}
+	if _, err := os.Stat(filepath.Join(shared, "spec")); err != nil {
+		t.Skip("the official schema files are not at hand (set GOLDWIRE_SHARED)")
+	}
+	revisions, err := os.ReadDir("../../spec")
+	require.NoError(t, err)
+	n := 0
+	for _, r := range revisions {
+		if !revisionName.MatchString(r.Name()) {
+			continue
+		}
+		n++
+		t.Run(r.Name(), func(t *testing.T) {
+			var out, errs testWriter
+			code := run([]string{"verify", filepath.Join(shared, "spec", r.Name(), "schema.json"), "--revision", r.Name(), "--spec", "../../spec"}, nil, &out, &errs)
+			require.Zero(t, code, "%s%s", out, errs)
+			require.Contains(t, string(out), "the very file that was imported")
+		})
+	}
+	require.Equal(t, 5, n)
+}
+
+type testWriter []byte
+
+func (w *testWriter) Write(p []byte) (int, error) {
+	*w = append(*w, p...)
+	return len(p), nil
+}
+
+// TestExitCodes holds the difference between a wrong command line and a refusal.
+func TestExitCodes(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want int
+	}{
+		{nil, exitOK},
+		{[]string{"help"}, exitOK},
+		{[]string{"verify", "--spec", "../../spec"}, exitOK},
+		{[]string{"verify", "--spec", t.TempDir()}, exitFailure},
+		{[]string{"import", "missing.json", "--revision", "2030-01-02"}, exitFailure},
+		{[]string{"import", "missing.json"}, exitUsage},
+		{[]string{"import", "--revision", "2030-01-02"}, exitUsage},
+		{[]string{"verify", "a"}, exitUsage},
+		{[]string{"verify", "--what"}, exitUsage},
+		{[]string{"frobnicate"}, exitUsage},
+	} {
+		var out, errs testWriter
+		require.Equal(t, c.want, run(c.args, nil, &out, &errs), "mcpgen %v: %s", c.args, errs)
+	}
+}
