@@ -2,10 +2,12 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
-	"unicode/utf8"
+	"unsafe"
 )
 
 const hexDigits = "0123456789abcdef"
@@ -13,63 +15,83 @@ const hexDigits = "0123456789abcdef"
 // AppendString appends s as a JSON string. Only the quote, the backslash and control characters are escaped; bytes that
 // are not UTF-8 become U+FFFD.
 func AppendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	var non uint64
-	i, start := 0, 0
+	// p is only read.
+	p := unsafe.Slice(unsafe.StringData(s), len(s))
+	n := len(b)
+	if cap(b)-n < len(p)+10 {
+		b = slices.Grow(b, len(p)+10)
+	}
+	b = b[:cap(b)]
+	b[n] = '"'
+	n++
+	i := 0
 	for {
-		for len(s)-i >= 8 {
-			w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
-				uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
-			non |= w & hi
+		// Words are written before they are looked at; what does not belong is written over. There is always room for
+		// what is left of p and a word more.
+		for len(p)-i >= 8 && len(b)-n >= 8 {
+			w := le64(p[i:])
+			binary.LittleEndian.PutUint64(b[n:], w)
 			if m := special(w); m != 0 {
-				i += bits.TrailingZeros64(m) >> 3
+				k := bits.TrailingZeros64(m) >> 3
+				i += k
+				n += k
 				goto found
 			}
 			i += 8
+			n += 8
 		}
-		for i < len(s) {
-			c := s[i]
-			if c == '"' || c == '\\' || c < 0x20 {
+		for ; i < len(p); i++ {
+			if c := p[i]; c < ' ' || c >= 0x80 || c == '"' || c == '\\' {
 				goto found
 			}
-			non |= uint64(c & 0x80)
-			i++
+			b[n] = p[i]
+			n++
 		}
-		break
+		b[n] = '"'
+		return b[:n+1]
 	found:
-		b = appendText(b, s[start:i], non)
-		b = appendEscape(b, s[i])
-		i++
-		start = i
+		if c := p[i]; c < 0x80 {
+			if e := escaped[c]; e != 'u' {
+				b[n], b[n+1] = '\\', e
+				n += 2
+			} else {
+				b = append(b[:n], '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+				n += 6
+			}
+			i++
+		} else {
+			e := i
+			for e < len(p) && p[e] >= 0x80 {
+				k := runeLen(p[e:])
+				if k == 0 {
+					break
+				}
+				e += k
+			}
+			b = append(b[:n], p[i:e]...)
+			if i = e; i < len(p) && p[i] >= 0x80 && runeLen(p[i:]) == 0 {
+				b = append(b, "\uFFFD"...)
+				i++
+			}
+			n = len(b)
+		}
+		if cap(b)-n < len(p)-i+10 {
+			b = slices.Grow(b[:n], len(p)-i+10)
+		}
+		b = b[:cap(b)]
 	}
-	b = appendText(b, s[start:], non)
-	return append(b, '"')
 }
 
-func appendEscape(b []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(b, '\\', c)
-	case '\n':
-		return append(b, '\\', 'n')
-	case '\r':
-		return append(b, '\\', 'r')
-	case '\t':
-		return append(b, '\\', 't')
+// escaped has the byte to write after a backslash; u stands for a numeric escape.
+var escaped = func() (t [128]byte) {
+	for c := range byte(' ') {
+		t[c] = 'u'
 	}
-	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-}
-
-// appendText appends text without escapes; non says that it may hold bytes outside ASCII.
-func appendText(b []byte, s string, non uint64) []byte {
-	if non == 0 || utf8.ValidString(s) {
-		return append(b, s...)
+	for c, e := range map[byte]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'} {
+		t[c] = e
 	}
-	for _, r := range s {
-		b = utf8.AppendRune(b, r)
-	}
-	return b
-}
+	return t
+}()
 
 // AppendInt appends v.
 func AppendInt(b []byte, v int64) []byte { return strconv.AppendInt(b, v, 10) }
@@ -106,10 +128,30 @@ func AppendRaw(b []byte, r Raw) []byte {
 	if r == nil {
 		return append(b, "null"...)
 	}
-	if bytes.IndexByte(r, '\n') >= 0 || bytes.IndexByte(r, '\r') >= 0 {
+	if breaksLine(r) {
 		return appendCompact(b, r)
 	}
 	return append(b, r...)
+}
+
+// breaksLine reports whether there is a line feed or a carriage return in r; a tab in a short r may count as one.
+func breaksLine(r []byte) bool {
+	if len(r) > 256 {
+		return bytes.IndexByte(r, '\n') >= 0 || bytes.IndexByte(r, '\r') >= 0
+	}
+	i := 0
+	for ; len(r)-i >= 16; i += 16 {
+		v, w := le64(r[i:]), le64(r[i+8:])
+		if ((v-0x20*lo)&^v|(w-0x20*lo)&^w)&hi != 0 {
+			return true
+		}
+	}
+	for ; i < len(r); i++ {
+		if r[i] < ' ' {
+			return true
+		}
+	}
+	return false
 }
 
 // AppendRawObject is AppendRaw for a required object: {} if r is nil.

@@ -1,6 +1,9 @@
 package wire
 
-import "strconv"
+import (
+	"math/bits"
+	"strconv"
+)
 
 // Dec reads one JSON text, value by value, in the order of the text. The zero value is ready after Reset and may be used
 // for any number of messages, one after the other, by one goroutine at a time. After an error only Skip may follow.
@@ -13,8 +16,11 @@ type Dec struct {
 	alias   bool
 	lenient bool
 
-	block []byte // where copies of short strings go; len is what is used
-	key   []byte // the current name, when it had to be unescaped
+	block     []byte // where copies of short strings go
+	used      int    // how much of block is taken
+	blockNext int    // the size of the next block
+	key       []byte // the current name, when it had to be unescaped
+	scratch   []byte // where strings are unescaped
 
 	bools  []bool
 	strs   []string
@@ -45,7 +51,7 @@ func (d *Dec) Reset(b []byte, o Options) {
 	if d.maxSkipped <= 0 {
 		d.maxSkipped = DefaultMaxSkipped
 	}
-	d.block = nil
+	d.block, d.used, d.blockNext = nil, 0, 0
 	if cap(d.key) > 1<<12 {
 		d.key = nil
 	}
@@ -117,6 +123,45 @@ func (d *Dec) ArrBegin() error {
 // comes next. The name is good until the next call of any method; use KeyString to keep it. done means that the object
 // ended and was left.
 func (d *Dec) Key() (k []byte, done bool, err error) {
+	// The usual text has no white space here and no escape in the name; anything else is left to slowKey.
+	b, i := d.b, d.i
+	if i >= 0 && i < len(b) {
+		switch c := b[i]; {
+		case c == '}':
+			d.i = i + 1
+			d.depth--
+			d.first = false
+			return nil, true, nil
+		case d.first:
+			if c != '"' {
+				return d.slowKey()
+			}
+		case c == ',':
+			if i++; i >= len(b) || b[i] != '"' {
+				return d.slowKey()
+			}
+		default:
+			return d.slowKey()
+		}
+		i++
+		for s := i; len(b)-i >= 9; i += 8 {
+			m := special(le64(b[i:]))
+			if m == 0 {
+				continue
+			}
+			i += bits.TrailingZeros64(m) >> 3
+			if i+1 < len(b) && b[i] == '"' && b[i+1] == ':' {
+				d.first = false
+				d.i = i + 2
+				return b[s:i:i], false, nil
+			}
+			break
+		}
+	}
+	return d.slowKey()
+}
+
+func (d *Dec) slowKey() (k []byte, done bool, err error) {
 	b := d.b
 	i := ws(b, d.i)
 	if i >= len(b) {
@@ -148,10 +193,10 @@ func (d *Dec) Key() (k []byte, done bool, err error) {
 	k = b[i+1 : e : e]
 	if esc {
 		var lone int
-		k, lone = appendUnescaped(d.key[:0], k)
+		k, _, lone, _ = unescape(d.key[:0], b, i+1)
 		d.key = k
 		if lone >= 0 {
-			if err := d.surrogate(i + 1 + lone); err != nil {
+			if err := d.surrogate(lone); err != nil {
 				return nil, false, err
 			}
 		}
@@ -182,8 +227,10 @@ func (d *Dec) KeyString(k []byte) string {
 // Elem goes to the next element of the array that was entered, which comes next. done means that the array ended and was
 // left.
 func (d *Dec) Elem() (done bool, err error) {
-	b := d.b
-	i := ws(b, d.i)
+	b, i := d.b, d.i
+	if i >= 0 && i < len(b) && b[i] <= ' ' {
+		i = ws(b, i)
+	}
 	if i < len(b) {
 		switch c := b[i]; {
 		case c == ']':
@@ -208,30 +255,63 @@ func (d *Dec) Elem() (done bool, err error) {
 
 // Str reads a string.
 func (d *Dec) Str() (string, error) {
-	b := d.b
-	i := ws(b, d.i)
-	if i >= len(b) || b[i] != '"' {
+	b, i := d.b, d.i
+	if i >= 0 && i < len(b) && b[i] != '"' {
+		i = ws(b, i)
+	}
+	if i < 0 || i >= len(b) || b[i] != '"' {
 		return "", d.want(i, "a string")
 	}
-	e, esc, c := scanString(b, i+1)
+	i++
+	s := i
+	if len(b)-i >= 8 {
+		if m := special(le64(b[i:])); m != 0 {
+			i += bits.TrailingZeros64(m) >> 3
+		} else {
+			i = plain(b, i+8)
+		}
+		if i < len(b) && b[i] == '"' {
+			d.i = i + 1
+			return d.own(b[s:i]), nil
+		}
+	}
+	return d.slowStr(s, i)
+}
+
+// slowStr reads a string whose body starts at s and is plain up to i.
+func (d *Dec) slowStr(s, i int) (string, error) {
+	b := d.b
+	for {
+		if i = plain(b, i); i >= len(b) || b[i] < 0x80 {
+			break
+		}
+		var c code
+		if i, c = scanRunes(b, i); c != cOK {
+			return "", d.fail(i, c)
+		}
+	}
+	if i < len(b) && b[i] == '"' {
+		d.i = i + 1
+		return d.own(b[s:i]), nil
+	}
+	// An escape, or an error: what was read is copied, the rest is translated into the scratch space.
+	out, e, lone, c := unescape(append(d.scratch[:0], b[s:i]...), b, i)
 	if c != cOK {
 		return "", d.fail(e, c)
 	}
 	d.i = e + 1
-	if esc {
-		return d.unescape(i+1, e)
+	if cap(out) <= maxScratch {
+		d.scratch = out
 	}
-	return d.own(b[i+1 : e]), nil
-}
-
-func (d *Dec) unescape(i, e int) (string, error) {
-	out, lone := appendUnescaped(make([]byte, 0, e-i), d.b[i:e])
 	if lone >= 0 {
-		if err := d.surrogate(i + lone); err != nil {
+		if err := d.surrogate(lone); err != nil {
 			return "", err
 		}
 	}
-	return str(out), nil
+	if cap(out) > maxScratch && len(out) >= cap(out)/2 {
+		return str(out), nil
+	}
+	return d.copyString(out), nil
 }
 
 // surrogate deals with a lone surrogate escape at i.
@@ -245,8 +325,9 @@ func (d *Dec) surrogate(i int) error {
 }
 
 const (
-	blockSize = 1024 // bytes that short strings share at most
-	shortMax  = 256  // longest string that goes into a block
+	blockSize  = 1024    // bytes that short strings share at most
+	shortMax   = 256     // longest string that goes into a block
+	maxScratch = 1 << 16 // scratch space that is kept from string to string
 )
 
 // own returns p, which aliases the message, as a string to hand out.
@@ -258,16 +339,30 @@ func (d *Dec) own(p []byte) string {
 }
 
 func (d *Dec) copyString(p []byte) string {
-	n := len(d.block)
-	if len(p) > cap(d.block)-n {
-		if len(p) > shortMax {
-			return string(p)
-		}
-		d.block = make([]byte, 0, min(blockSize, len(d.b)-d.i+len(p)))
-		n = 0
+	n := d.used
+	if len(p) > len(d.block)-n {
+		return d.newBlock(p)
 	}
-	d.block = append(d.block, p...)
-	return str(d.block[n:])
+	d.used = n + len(p)
+	q := d.block[n:d.used]
+	copy(q, p)
+	return str(q)
+}
+
+// newBlock copies p when it has no place in the block. The first string of a message is on its own, then blocks grow, so
+// that a message with few strings does not pay for many.
+func (d *Dec) newBlock(p []byte) string {
+	if len(p) > shortMax {
+		return string(p)
+	}
+	n := d.blockNext
+	d.blockNext = min(max(64, 4*n), blockSize)
+	if n == 0 {
+		return string(p)
+	}
+	d.block = make([]byte, max(min(n, len(d.b)-d.i+len(p)), len(p)))
+	d.used = copy(d.block, p)
+	return str(d.block[:d.used:d.used])
 }
 
 // Own returns s as a string that may be kept: a copy, unless strings alias the buffer anyway. It is for what Disc
@@ -296,12 +391,19 @@ func (d *Dec) Bool() (bool, error) {
 // Null consumes a null if it comes next and says whether it did. Generated code treats null for an optional member as if
 // the member were absent.
 func (d *Dec) Null() bool {
-	i := ws(d.b, d.i)
-	if i < len(d.b) && d.b[i] == 'n' && literal(d.b, i, "null") {
-		d.i = i + 4
-		return true
+	if i := d.i; i >= 0 && i < len(d.b) && d.b[i] > ' ' && d.b[i] != 'n' {
+		return false
 	}
-	return false
+	return d.slowNull()
+}
+
+func (d *Dec) slowNull() bool {
+	i := ws(d.b, d.i)
+	if !literal(d.b, i, "null") {
+		return false
+	}
+	d.i = i + 4
+	return true
 }
 
 // number reads a literal.
@@ -320,6 +422,21 @@ func (d *Dec) number(what string) (lit []byte, plain bool, err error) {
 
 // Int reads an integer: any int64 written without fraction and exponent, or up to 2^53 either way as in 1.0 and 1e2.
 func (d *Dec) Int() (int64, error) {
+	b, i := d.b, d.i
+	if i >= 0 && i < len(b) && b[i]-'1' < 9 {
+		v := int64(b[i] - '0')
+		for k := i + 1; k < len(b) && k < i+18; k++ {
+			if c := b[k] - '0'; c < 10 {
+				v = v*10 + int64(c)
+				continue
+			}
+			if c := b[k]; c == '.' || c|0x20 == 'e' {
+				break
+			}
+			d.i = k
+			return v, nil
+		}
+	}
 	s, plain, err := d.number("an integer")
 	if err != nil {
 		return 0, err
@@ -336,6 +453,9 @@ func (d *Dec) Int() (int64, error) {
 
 // Float reads a number. The sign of -0 is kept; a number too large for a float64 is an error.
 func (d *Dec) Float() (float64, error) {
+	if v, ok := d.fastFloat(); ok {
+		return v, nil
+	}
 	s, _, err := d.number("a number")
 	if err != nil {
 		return 0, err
@@ -347,6 +467,49 @@ func (d *Dec) Float() (float64, error) {
 	return v, nil
 }
 
+// fastFloat reads a number of at most 15 digits and no exponent, for which a division is exact. It leaves alone what it
+// does not take.
+func (d *Dec) fastFloat() (float64, bool) {
+	b, i := d.b, d.i
+	neg := i < len(b) && b[i] == '-'
+	if neg {
+		i++
+	}
+	start := i
+	v, frac := int64(0), 0
+	for ; i < len(b) && b[i]-'0' < 10; i++ {
+		v = v*10 + int64(b[i]-'0')
+	}
+	n := i - start
+	if n == 0 || n > 15 || n > 1 && b[start] == '0' {
+		return 0, false
+	}
+	if i < len(b) && b[i] == '.' {
+		i++
+		p := i
+		for ; i < len(b) && b[i]-'0' < 10; i++ {
+			v = v*10 + int64(b[i]-'0')
+		}
+		if frac = i - p; frac == 0 || n+frac > 15 {
+			return 0, false
+		}
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		return 0, false
+	}
+	d.i = i
+	f := float64(v)
+	if frac > 0 {
+		f /= pow10[frac&15]
+	}
+	if neg {
+		f = -f
+	}
+	return f, true
+}
+
+var pow10 = [16]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
 // cut shows the start of a literal.
 func cut(s []byte) string {
 	if len(s) > 40 {
@@ -355,17 +518,14 @@ func cut(s []byte) string {
 	return string(s)
 }
 
-// slot takes one variable from a slab, so that optional scalars do not cost an allocation each.
-func slot[T any](s *[]T) *T {
-	if len(*s) == cap(*s) {
-		*s = make([]T, 0, min(max(4, 2*cap(*s)), 32))
-	}
-	*s = (*s)[:len(*s)+1]
-	return &(*s)[len(*s)-1]
-}
+// slabMax is the most variables of one type that share memory.
+const slabMax = 64
 
-// StrPtr reads an optional string: nil if null comes, which peers send for an absent member. A few variables of one
-// message share memory.
+// nextSlab returns how many variables the slab after one of n has: the first is on its own.
+func nextSlab(n int) int { return min(max(1, 4*n), slabMax) }
+
+// StrPtr reads an optional string: nil if null comes, which peers send for an absent member. Such variables of one message
+// share memory, at most 64 of them.
 func (d *Dec) StrPtr() (*string, error) {
 	if d.Null() {
 		return nil, nil
@@ -374,9 +534,13 @@ func (d *Dec) StrPtr() (*string, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := slot(&d.strs)
-	*p = v
-	return p, nil
+	if len(d.strs) == cap(d.strs) {
+		d.strs = make([]string, 0, nextSlab(cap(d.strs)))
+	}
+	n := len(d.strs)
+	d.strs = d.strs[:n+1]
+	d.strs[n] = v
+	return &d.strs[n], nil
 }
 
 // BoolPtr is Bool for an optional member, by the rules of StrPtr.
@@ -388,9 +552,13 @@ func (d *Dec) BoolPtr() (*bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := slot(&d.bools)
-	*p = v
-	return p, nil
+	if len(d.bools) == cap(d.bools) {
+		d.bools = make([]bool, 0, nextSlab(cap(d.bools)))
+	}
+	n := len(d.bools)
+	d.bools = d.bools[:n+1]
+	d.bools[n] = v
+	return &d.bools[n], nil
 }
 
 // IntPtr is Int for an optional member, or one whose type allows null, by the rules of StrPtr.
@@ -402,9 +570,13 @@ func (d *Dec) IntPtr() (*int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := slot(&d.ints)
-	*p = v
-	return p, nil
+	if len(d.ints) == cap(d.ints) {
+		d.ints = make([]int64, 0, nextSlab(cap(d.ints)))
+	}
+	n := len(d.ints)
+	d.ints = d.ints[:n+1]
+	d.ints[n] = v
+	return &d.ints[n], nil
 }
 
 // FloatPtr is Float for an optional member, by the rules of StrPtr.
@@ -416,14 +588,21 @@ func (d *Dec) FloatPtr() (*float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := slot(&d.floats)
-	*p = v
-	return p, nil
+	if len(d.floats) == cap(d.floats) {
+		d.floats = make([]float64, 0, nextSlab(cap(d.floats)))
+	}
+	n := len(d.floats)
+	d.floats = d.floats[:n+1]
+	d.floats[n] = v
+	return &d.floats[n], nil
 }
 
 // Raw reads any value as it is written. It is checked in full and aliases the buffer.
 func (d *Dec) Raw() (Raw, error) {
-	i := ws(d.b, d.i)
+	i := d.i
+	if i < len(d.b) && d.b[i] <= ' ' {
+		i = ws(d.b, i)
+	}
 	e, c := skipValue(d.b, i, d.depth, d.max, nil)
 	if c != cOK {
 		return nil, d.fail(e, c)
@@ -434,7 +613,10 @@ func (d *Dec) Raw() (Raw, error) {
 
 // RawObject is Raw for a value that must be an object.
 func (d *Dec) RawObject() (Raw, error) {
-	i := ws(d.b, d.i)
+	i := d.i
+	if i < len(d.b) && d.b[i] <= ' ' {
+		i = ws(d.b, i)
+	}
 	if i >= len(d.b) || d.b[i] != '{' {
 		return nil, d.want(i, "an object")
 	}
@@ -663,6 +845,19 @@ func (d *Dec) lookup(path []string) (at int, err error) {
 // is no such member; a member of another type is an error. Nothing is consumed. The string may alias the buffer, whatever
 // the options: use Own to keep it.
 func (d *Dec) Disc(key string) (tag string, ok bool, err error) {
+	// The usual object has the member first, and no white space.
+	b, i := d.b, d.i
+	if n := i + 2 + len(key); i >= 0 && n+3 < len(b) && b[i] == '{' && b[i+1] == '"' && string(b[i+2:n]) == key &&
+		b[n] == '"' && b[n+1] == ':' && b[n+2] == '"' {
+		s := n + 3
+		if i = plain(b, s); i < len(b) && b[i] == '"' {
+			return str(b[s:i]), true, nil
+		}
+	}
+	return d.slowDisc(key)
+}
+
+func (d *Dec) slowDisc(key string) (tag string, ok bool, err error) {
 	i, err := d.lookup([]string{key})
 	if err != nil || i < 0 {
 		return "", false, err
@@ -676,7 +871,7 @@ func (d *Dec) Disc(key string) (tag string, ok bool, err error) {
 		return "", false, d.fail(e, c)
 	}
 	if esc {
-		out, _ := appendUnescaped(nil, b[i+1:e])
+		out, _, _, _ := unescape(nil, b, i+1)
 		return str(out), true, nil
 	}
 	return str(b[i+1 : e]), true, nil

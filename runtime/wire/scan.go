@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf16"
@@ -35,12 +36,12 @@ const (
 	hi = 0x8080808080808080
 )
 
-func le64(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[i:]) }
+func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
-// special returns a word whose high bits mark the bytes of w that end or bend a string: quote, backslash, control. Bits
-// above the lowest one set may be wrong (borrow), so only the lowest counts.
+// special returns a word whose high bits mark the bytes of w that a plain string body cannot hold: quote, backslash,
+// controls and what is not ASCII. Only the lowest mark counts: a borrow may set others above it.
 func special(w uint64) uint64 {
-	return ((w - 0x20*lo) | ((w ^ 0x22*lo) - lo) | ((w ^ 0x5c*lo) - lo)) & ^w & hi
+	return (w | (w - 0x20*lo) | ((w ^ 0x22*lo) - lo) | ((w ^ 0x5c*lo) - lo)) & hi
 }
 
 func ws(b []byte, i int) int {
@@ -50,79 +51,124 @@ func ws(b []byte, i int) int {
 	return i
 }
 
+// plain returns the index of the first byte from i on that special marks, or len(b).
+func plain(b []byte, i int) int {
+	for len(b)-i >= 32 {
+		p := b[i : i+32 : i+32]
+		w0, w1, w2, w3 := le64(p), le64(p[8:]), le64(p[16:]), le64(p[24:])
+		m0, m1, m2, m3 := special(w0), special(w1), special(w2), special(w3)
+		if m0|m1|m2|m3 != 0 {
+			switch {
+			case m0 != 0:
+				return i + bits.TrailingZeros64(m0)>>3
+			case m1 != 0:
+				return i + 8 + bits.TrailingZeros64(m1)>>3
+			case m2 != 0:
+				return i + 16 + bits.TrailingZeros64(m2)>>3
+			}
+			return i + 24 + bits.TrailingZeros64(m3)>>3
+		}
+		i += 32
+	}
+	for len(b)-i >= 8 {
+		if m := special(le64(b[i:])); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+		i += 8
+	}
+	for i < len(b) && b[i]-0x20 < 0x60 && b[i] != '"' && b[i] != '\\' {
+		i++
+	}
+	return i
+}
+
+// escapes has the meaning of the byte after a backslash: 0 for none, 'u' for \u.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'u': 'u'}
+
 // scanString reads a string body that starts at i. It returns the index of the closing quote and whether there are
 // escapes; with a code other than 0, the index of the problem.
 func scanString(b []byte, i int) (end int, esc bool, c code) {
-	start := i
-	var non uint64
 	for {
-		for len(b)-i >= 8 {
-			w := le64(b, i)
-			if m := special(w); m != 0 {
-				k := bits.TrailingZeros64(m) &^ 7
-				non |= w & hi & (uint64(1)<<k - 1)
-				i += k >> 3
-				goto found
+		if len(b)-i >= 8 {
+			m := special(le64(b[i:]))
+			if m == 0 {
+				i = plain(b, i+8)
+			} else {
+				i += bits.TrailingZeros64(m) >> 3
 			}
-			non |= w & hi
-			i += 8
+		} else {
+			i = plain(b, i)
 		}
-		for i < len(b) {
-			c := b[i]
-			if c == '"' || c == '\\' || c < 0x20 {
-				goto found
-			}
-			non |= uint64(c & 0x80)
-			i++
+		if i >= len(b) {
+			return i, false, cUnterminated
 		}
-		return i, false, cUnterminated
-	found:
-		switch b[i] {
-		case '"':
-			if non != 0 {
-				if k := invalidUTF8(b[start:i]); k >= 0 {
-					return start + k, false, cUTF8
-				}
-			}
+		switch x := b[i]; {
+		case x == '"':
 			return i, esc, cOK
-		case '\\':
+		case x == '\\':
 			esc = true
 			if i+1 >= len(b) {
 				return i + 1, false, cUnterminated
 			}
-			switch b[i+1] {
-			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-				i += 2
+			switch escapes[b[i+1]] {
+			case 0:
+				return i, false, cEscape
 			case 'u':
 				if len(b)-i < 6 {
 					return len(b), false, cUnterminated
 				}
-				if hex4(b[i+2:i+6]) < 0 {
+				if hex4(b[i+2:]) < 0 {
 					return i, false, cEscape
 				}
 				i += 6
 			default:
-				return i, false, cEscape
+				i += 2
 			}
-		default:
+		case x < 0x20:
 			return i, false, cCtl
+		default:
+			if i, c = scanRunes(b, i); c != cOK {
+				return i, false, c
+			}
 		}
 	}
 }
 
-// invalidUTF8 returns the index of the first byte of s that is not UTF-8, or -1.
-func invalidUTF8(s []byte) int {
-	if utf8.Valid(s) {
-		return -1
-	}
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRune(s[i:])
-		if r == utf8.RuneError && n <= 1 {
-			return i
+// scanRunes goes over the characters at i that are not ASCII.
+func scanRunes(b []byte, i int) (int, code) {
+	for i < len(b) && b[i] >= 0x80 {
+		n := runeLen(b[i:])
+		if n == 0 {
+			if len(b)-i < utf8.UTFMax && !utf8.FullRune(b[i:]) {
+				return len(b), cUnterminated
+			}
+			return i, cUTF8
 		}
 		i += n
 	}
-	return -1
+	return i, cOK
+}
+
+// runeLen returns the length of the character with which s starts, 0 if it is ASCII or not UTF-8.
+func runeLen(s []byte) int {
+	switch c := s[0]; {
+	case c < 0xc2:
+	case c < 0xe0:
+		if len(s) >= 2 && s[1]&0xc0 == 0x80 {
+			return 2
+		}
+	case c < 0xf0:
+		if len(s) >= 3 && s[1]&0xc0 == 0x80 && s[2]&0xc0 == 0x80 &&
+			(c != 0xe0 || s[1] >= 0xa0) && (c != 0xed || s[1] < 0xa0) {
+			return 3
+		}
+	case c < 0xf5:
+		if len(s) >= 4 && s[1]&0xc0 == 0x80 && s[2]&0xc0 == 0x80 && s[3]&0xc0 == 0x80 &&
+			(c != 0xf0 || s[1] >= 0x90) && (c != 0xf4 || s[1] < 0x90) {
+			return 4
+		}
+	}
+	return 0
 }
 
 func hexDigit(c byte) rune {
@@ -142,72 +188,111 @@ func hex4(b []byte) rune {
 	return x<<12 | y<<8 | z<<4 | w
 }
 
-// appendUnescaped appends the meaning of a string body that scanString accepted. lone is the index in s of the first
-// surrogate escape without its partner, or -1; such escapes come out as U+FFFD.
-func appendUnescaped(dst, s []byte) (out []byte, lone int) {
+// unescape reads a string body that starts at i and appends its meaning to dst. It returns the index of the closing
+// quote and that of the first surrogate escape without its partner, or -1; such escapes come out as U+FFFD. With a code
+// other than 0, end is the index of the problem.
+func unescape(dst, b []byte, i int) (out []byte, end, lone int, c code) {
 	lone = -1
-	i := 0
+	n := len(dst)
+	dst = dst[:cap(dst)]
 	for {
-		j := i
-		for len(s)-j >= 8 {
-			x := le64(s, j) ^ 0x5c*lo
-			if m := (x - lo) & ^x & hi; m != 0 {
-				j += bits.TrailingZeros64(m) >> 3
-				goto found
+		// Words are written before they are looked at; what does not belong is written over.
+		for len(b)-i >= 8 {
+			if len(dst)-n < 16 {
+				dst = growBuf(dst)
 			}
-			j += 8
+			w := le64(b[i:])
+			binary.LittleEndian.PutUint64(dst[n:], w)
+			if m := special(w); m != 0 {
+				k := bits.TrailingZeros64(m) >> 3
+				i += k
+				n += k
+				break
+			}
+			i += 8
+			n += 8
 		}
-		for j < len(s) && s[j] != '\\' {
-			j++
+		if len(dst)-n < 16 {
+			dst = growBuf(dst)
 		}
-	found:
-		dst = append(dst, s[i:j]...)
-		if j >= len(s) {
-			return dst, lone
+		if i >= len(b) {
+			return nil, i, lone, cUnterminated
 		}
-		switch c := s[j+1]; c {
-		case 'n':
-			dst = append(dst, '\n')
-		case 't':
-			dst = append(dst, '\t')
-		case 'r':
-			dst = append(dst, '\r')
-		case 'b':
-			dst = append(dst, '\b')
-		case 'f':
-			dst = append(dst, '\f')
-		case 'u':
-			r := hex4(s[j+2:])
-			at := j
-			j += 4
+		switch x := b[i]; {
+		case x == '"':
+			return dst[:n], i, lone, cOK
+		case x == '\\':
+			if i+1 >= len(b) {
+				return nil, i + 1, lone, cUnterminated
+			}
+			e := escapes[b[i+1]]
+			if e == 0 {
+				return nil, i, lone, cEscape
+			}
+			if e != 'u' {
+				dst[n] = e
+				n++
+				i += 2
+				continue
+			}
+			if len(b)-i < 6 {
+				return nil, len(b), lone, cUnterminated
+			}
+			r := hex4(b[i+2:])
+			if r < 0 {
+				return nil, i, lone, cEscape
+			}
+			at := i
+			i += 6
 			if utf16.IsSurrogate(r) {
 				p := rune(utf8.RuneError)
-				if j+8 <= len(s) && s[j+2] == '\\' && s[j+3] == 'u' {
-					p = utf16.DecodeRune(r, hex4(s[j+4:]))
+				if len(b)-i >= 6 && b[i] == '\\' && b[i+1] == 'u' {
+					p = utf16.DecodeRune(r, hex4(b[i+2:]))
 				}
 				if r = p; r != utf8.RuneError {
-					j += 6
+					i += 6
 				} else if lone < 0 {
 					lone = at
 				}
 			}
-			dst = utf8.AppendRune(dst, r)
+			n = len(utf8.AppendRune(dst[:n], r))
+		case x < 0x20:
+			return nil, i, lone, cCtl
+		case x < 0x80: // fewer than eight bytes are left
+			dst[n] = x
+			n++
+			i++
 		default:
-			dst = append(dst, c)
+			e, c := scanRunes(b, i)
+			if c != cOK {
+				return nil, e, lone, c
+			}
+			if len(dst)-n < e-i {
+				dst = append(dst[:n], b[i:e]...)
+				dst = dst[:cap(dst)]
+			} else {
+				copy(dst[n:], b[i:e])
+			}
+			n += e - i
+			i = e
 		}
-		i = j + 2
 	}
+}
+
+// growBuf returns a longer copy of b, all of whose capacity is in use.
+func growBuf(b []byte) []byte {
+	b = append(b, make([]byte, max(64, len(b)))...)
+	return b[:cap(b)]
 }
 
 // unescaped returns the meaning of a valid string body. The result aliases s if there is no escape.
 func unescaped(s []byte) string {
-	for i := range s {
-		if s[i] == '\\' {
-			out, _ := appendUnescaped(make([]byte, 0, len(s)), s)
-			return str(out)
-		}
+	if bytes.IndexByte(s, '\\') < 0 {
+		return str(s)
 	}
-	return str(s)
+	q := append(append(make([]byte, 0, len(s)+1), s...), '"')
+	out, _, _, _ := unescape(make([]byte, 0, len(s)+16), q, 0)
+	return str(out)
 }
 
 func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
@@ -280,13 +365,24 @@ func skipValue(b []byte, i, depth, max int, m *memo) (int, code) {
 		c     code
 	)
 value:
-	i = ws(b, i)
+	if i < len(b) && b[i] <= ' ' {
+		i = ws(b, i)
+	}
 	if i >= len(b) {
 		return i, cValue
 	}
 	switch b[i] {
 	case '"':
-		if i, _, c = scanString(b, i+1); c != cOK {
+		i++
+		if len(b)-i >= 8 {
+			if m := special(le64(b[i:])); m != 0 {
+				if e := i + bits.TrailingZeros64(m)>>3; e < len(b) && b[e] == '"' {
+					i = e + 1
+					break
+				}
+			}
+		}
+		if i, _, c = scanString(b, i); c != cOK {
 			return i, c
 		}
 		i++
@@ -305,22 +401,25 @@ value:
 		}
 		open++
 		kinds <<= 1
-		if b[i] == '[' {
-			i = ws(b, i+1)
+		x := b[i]
+		i++
+		if i < len(b) && b[i] <= ' ' {
+			i = ws(b, i)
+		}
+		if x == '[' {
 			if i < len(b) && b[i] == ']' {
 				goto closing
 			}
 			goto value
 		}
 		kinds |= 1
-		i = ws(b, i+1)
+		if i < len(b) && b[i] == '"' {
+			goto key
+		}
 		if i < len(b) && b[i] == '}' {
 			goto closing
 		}
-		if i >= len(b) || b[i] != '"' {
-			return i, cKeyOrEnd
-		}
-		goto key
+		return i, cKeyOrEnd
 	case 't':
 		if !literal(b, i, "true") {
 			return i, cValue
@@ -345,36 +444,62 @@ after:
 	if open == 0 {
 		return i, cOK
 	}
-	i = ws(b, i)
+	if i < len(b) && b[i] <= ' ' {
+		i = ws(b, i)
+	}
+	if i >= len(b) {
+		if kinds&1 == 0 {
+			return i, cArrNext
+		}
+		return i, cObjNext
+	}
 	if kinds&1 == 0 {
-		if i < len(b) {
-			switch b[i] {
-			case ',':
-				i++
-				goto value
-			case ']':
-				goto closing
-			}
+		switch b[i] {
+		case ',':
+			i++
+			goto value
+		case ']':
+			goto closing
 		}
 		return i, cArrNext
 	}
-	if i < len(b) {
-		switch b[i] {
-		case ',':
-			if i = ws(b, i+1); i >= len(b) || b[i] != '"' {
-				return i, cKey
-			}
-			goto key
-		case '}':
-			goto closing
+	switch b[i] {
+	case ',':
+		i++
+		if i < len(b) && b[i] <= ' ' {
+			i = ws(b, i)
 		}
+		if i < len(b) && b[i] == '"' {
+			goto key
+		}
+		return i, cKey
+	case '}':
+		goto closing
 	}
 	return i, cObjNext
 key:
-	if i, _, c = scanString(b, i+1); c != cOK {
+	i++
+	if len(b)-i >= 9 {
+		if m := special(le64(b[i:])); m != 0 {
+			if e := i + bits.TrailingZeros64(m)>>3; e+1 < len(b) && b[e] == '"' {
+				i = e + 1
+				if b[i] == ':' {
+					i++
+					goto value
+				}
+				goto colon
+			}
+		}
+	}
+	if i, _, c = scanString(b, i); c != cOK {
 		return i, c
 	}
-	if i = ws(b, i+1); i >= len(b) || b[i] != ':' {
+	i++
+colon:
+	if i < len(b) && b[i] <= ' ' {
+		i = ws(b, i)
+	}
+	if i >= len(b) || b[i] != ':' {
 		return i, cColon
 	}
 	i++
