@@ -2,7 +2,11 @@ package jsonrpc
 
 import (
 	"context"
-	"iter"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -20,68 +24,417 @@ const (
 	Closed
 )
 
+var stateNames = [...]string{"CONNECTING", "INITIALIZING", "READY", "DRAINING", "CLOSED"}
+
 // String is the state's name in capitals.
-func (s State) String() string {
-	return [...]string{"CONNECTING", "INITIALIZING", "READY", "DRAINING", "CLOSED"}[s]
+func (s State) String() string { return stateNames[s] }
+
+// transitions is the whole state machine.
+var transitions = [...][]State{
+	Connecting:   {Initializing, Ready, Draining, Closed}, // Ready at once in stateless revisions
+	Initializing: {Connecting, Ready, Draining, Closed},   // back when initialize was refused
+	Ready:        {Draining, Closed},
+	Draining:     {Closed},
+	Closed:       {},
 }
+
+// What Options leave open.
+const (
+	defaultTimeout      = 30 * time.Second
+	defaultMaxTimeout   = time.Hour
+	defaultInFlight     = 1024
+	defaultQueued       = 1024
+	defaultDrain        = 10 * time.Second
+	eofGrace            = time.Second // for running handlers, once the peer's input has ended
+	rememberedGiveUps   = 4096        // ids whose late answers are told from duplicates
+	overloadRetryMillis = 1000
+)
 
 // Conn is one connection: it correlates calls with answers, keeps deadlines,
 // routes cancellation and progress, owns the session's state machine and
 // counts. All methods may be called from any goroutine.
-type Conn struct{}
+type Conn struct {
+	link   Link
+	waker  Waker
+	rules  CarrierRules
+	ch     Chooser
+	single *Service // the chooser, when it always chooses itself
+	side   Side
+	o      Options
+	ev     *events
+	ctx    context.Context // ends with the connection
+	cancel context.CancelFunc
+
+	received, sent atomic.Uint64
+	handling       atomic.Int64
+	logLevel       atomic.Int32
+	state          atomic.Uint32 // State; written under mu only
+	opened         atomic.Bool   // stateful: initialize is answered
+
+	mu       sync.Mutex
+	svc      *Service // of the handshake
+	session  Session
+	gate     *gate
+	meta     Metadata
+	inflight map[ID]*inbound // requests of the peer, listens included
+	streams  int             // listens among them
+	nextID   int64
+	calls    map[int64]*call
+	slots    []chan struct{} // callers that wait for a place among calls
+	gaveUp   map[int64]struct{}
+	gaveUpQ  []int64
+	timer    *time.Timer
+	timerAt  time.Time // zero while the timer is not set
+	subs     map[string]struct{}
+	idle     chan struct{} // made by a drain, closed when nothing runs
+	err      error
+	closing  bool
+	done     chan struct{}
+
+	queue queue
+}
 
 // NewConn makes a connection over a link that is not started. side is ours.
-func NewConn(l Link, ch Chooser, side Side) *Conn { panic("unimplemented") }
+// A nil link is for carriers whose exchanges are all there is: nothing can be
+// sent outside of one.
+func NewConn(l Link, ch Chooser, side Side) *Conn {
+	c := &Conn{link: l, ch: ch, side: side, done: make(chan struct{})}
+	c.single, _ = ch.(*Service)
+	switch x := ch.(type) {
+	case *Service:
+		c.o = x.o.Options
+	case interface{ Options() Options }:
+		c.o = x.Options()
+	}
+	c.waker, _ = l.(Waker)
+	if k, ok := l.(Carrier); ok {
+		c.rules = k.Carrier()
+	}
+	c.ev = newEvents(&c.o)
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.queue.c = c
+	return c
+}
 
 // Start starts the link.
-func (c *Conn) Start() error { panic("unimplemented") }
+func (c *Conn) Start() error {
+	if c.link == nil {
+		return nil
+	}
+	return c.link.Start(c)
+}
 
 // Dial dials and starts a client's connection. The handshake is the caller's:
 // Initialize, Discover or Ready.
-func Dial(ctx context.Context, d Dialer, b Binder) (*Conn, error) { panic("unimplemented") }
+func Dial(ctx context.Context, d Dialer, b Binder) (*Conn, error) {
+	ch, err := b.Bind()
+	if err != nil {
+		return nil, err
+	}
+	l, err := d.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := NewConn(l, ch, ClientSide)
+	if err := c.Start(); err != nil {
+		_ = l.Close(ctx)
+		return nil, err
+	}
+	return c, nil
+}
 
 // Serve serves each peer that comes, until the transport has no more or ctx
-// ends; then it drains the connections and closes them.
-func Serve(ctx context.Context, t Transport, b Binder) error { panic("unimplemented") }
+// ends; then it drains the connections, bounded by Options.DrainTimeout, and
+// closes them. It returns nil after an orderly end, ctx's cause when ctx ended
+// it, and otherwise why the transport (or its only connection) failed.
+func Serve(ctx context.Context, t Transport, b Binder) error {
+	ch, err := b.Bind()
+	if err != nil {
+		return err
+	}
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		last  error
+		count int
+	)
+	for {
+		l, err := t.Accept(ctx)
+		if err != nil {
+			wg.Wait()
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case !errors.Is(err, io.EOF):
+				return err
+			case count == 1:
+				return last
+			}
+			return nil
+		}
+		count++
+		c := NewConn(l, ch, ServerSide)
+		if err := c.Start(); err != nil {
+			_ = l.Close(ctx)
+			wg.Wait()
+			return err
+		}
+		wg.Go(func() {
+			select {
+			case <-c.Done():
+			case <-ctx.Done():
+				_ = c.Drain(context.WithoutCancel(ctx))
+			}
+			<-c.Done()
+			mu.Lock()
+			last = c.Err()
+			mu.Unlock()
+		})
+	}
+}
 
-// Receive takes a frame from the carrier.
-func (c *Conn) Receive(ctx context.Context, ex Exchange, f Frame, more bool) {}
+// Service is the service that the handshake chose. Before one, it is the
+// chooser itself when that is a *Service, else nil.
+func (c *Conn) Service() *Service {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.service()
+}
 
-// Closed takes the carrier's end.
-func (c *Conn) Closed(err error) {}
+func (c *Conn) service() *Service {
+	if c.svc != nil {
+		return c.svc
+	}
+	return c.single
+}
 
-// Service is the service that the handshake chose; nil before.
-func (c *Conn) Service() *Service { panic("unimplemented") }
+// Side is ours.
+func (c *Conn) Side() Side { return c.side }
 
 // State is the present state.
-func (c *Conn) State() State { panic("unimplemented") }
+func (c *Conn) State() State { return State(c.state.Load()) }
+
+// transition changes the state, as the table allows. c.mu is held.
+func (c *Conn) transition(op string, to State) error {
+	from := c.State()
+	if !slices.Contains(transitions[from], to) {
+		return &StateError{Op: op, From: from, To: to}
+	}
+	c.state.Store(uint32(to))
+	return nil
+}
 
 // Stats is a snapshot of state and counters.
-func (c *Conn) Stats() Stats { panic("unimplemented") }
+func (c *Conn) Stats() Stats {
+	s := Stats{Received: c.received.Load(), Sent: c.sent.Load(), Handling: int(c.handling.Load()), Notifications: c.queue.length()}
+	for k := range s.Counts {
+		s.Counts[k] = c.ev.counts[k].Load()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.State = c.State()
+	s.Calls = len(c.calls)
+	s.Subscriptions = c.streams
+	return s
+}
 
-// Done is closed when the connection is.
-func (c *Conn) Done() <-chan struct{} { panic("unimplemented") }
+// WaitingCalls is the number of calls that wait for their answer.
+func (c *Conn) WaitingCalls() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.calls)
+}
 
-// Err says why the connection ended, nil while it is open or when this side
-// closed it.
-func (c *Conn) Err() error { panic("unimplemented") }
+// Done is closed when the connection is and its link has ended.
+func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Drain lets running calls end, refuses new ones, and then closes. It waits at
-// most as long as ctx and Options.DrainTimeout allow, then cancels what runs.
-func (c *Conn) Drain(ctx context.Context) error { panic("unimplemented") }
+// Err says why the connection ended, nil while it is open, after an orderly
+// end, or when this side closed it.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
 
-// Close closes the connection and its link. Calls that wait fail.
-func (c *Conn) Close(ctx context.Context) error { panic("unimplemented") }
+// Link is the connection's link, nil if it has none.
+func (c *Conn) Link() Link { return c.link }
+
+// Closed takes the carrier's end. A server's running handlers get a second to
+// answer after an orderly end of input; a client's calls fail at once.
+func (c *Conn) Closed(err error) {
+	if err == nil && c.side == ServerSide {
+		if c.rules.Outlives {
+			return
+		}
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), eofGrace)
+			defer cancel()
+			_ = c.Drain(ctx)
+		}()
+		return
+	}
+	if err == nil {
+		err = io.EOF
+	}
+	c.shut(err)
+	go func() { _ = c.finishClose(context.Background()) }()
+}
+
+// Drain lets running calls and handlers end, refuses new ones, and then closes
+// the connection. Listens of the peer are ended with their result. It waits at
+// most as long as ctx and Options.DrainTimeout allow, then cancels what runs
+// and returns the context's error.
+func (c *Conn) Drain(ctx context.Context) error {
+	c.mu.Lock()
+	if err := c.transition("drain", Draining); err != nil {
+		closed := c.State() == Closed
+		c.mu.Unlock()
+		if closed {
+			return c.Close(ctx)
+		}
+		return err
+	}
+	idle := make(chan struct{})
+	c.idle = idle
+	var listens []*inbound
+	for _, in := range c.inflight {
+		if in.listen != nil {
+			listens = append(listens, in)
+		}
+	}
+	c.mu.Unlock()
+	for _, in := range listens {
+		in.listen.end(true)
+	}
+	c.checkIdle()
+
+	limit := defaultDrain
+	if c.o.DrainTimeout != nil {
+		limit = *c.o.DrainTimeout
+	}
+	wait, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var err error
+	select {
+	case <-idle:
+	case <-c.done:
+	case <-wait.Done():
+		err = wait.Err()
+	}
+	if cerr := c.Close(context.WithoutCancel(ctx)); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// checkIdle tells a drain that nothing runs any more.
+func (c *Conn) checkIdle() {
+	if c.State() != Draining || c.handling.Load() != 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.idle != nil && len(c.calls) == 0 && c.handling.Load() == 0 {
+		close(c.idle)
+		c.idle = nil
+	}
+}
+
+// Close closes the connection and its link. Calls that wait fail with a
+// *ClosedError, handlers that run are cancelled. It is idempotent.
+func (c *Conn) Close(ctx context.Context) error {
+	c.shut(nil)
+	return c.finishClose(ctx)
+}
+
+// shut makes the connection unusable. cause is nil when this side does it.
+func (c *Conn) shut(cause error) {
+	c.mu.Lock()
+	if c.State() == Closed {
+		c.mu.Unlock()
+		return
+	}
+	_ = c.transition("close", Closed)
+	c.err = cause
+	if cause == io.EOF && len(c.calls) == 0 {
+		c.err = nil // an orderly end that nobody waits for
+	}
+	calls := make([]*call, 0, len(c.calls))
+	for id, w := range c.calls {
+		delete(c.calls, id)
+		calls = append(calls, w)
+	}
+	running := make([]*inbound, 0, len(c.inflight))
+	for _, in := range c.inflight {
+		running = append(running, in)
+	}
+	slots := c.slots
+	c.slots = nil
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	if c.idle != nil {
+		close(c.idle)
+		c.idle = nil
+	}
+	svc := c.service()
+	c.mu.Unlock()
+
+	closed := &ClosedError{Cause: cause}
+	for _, w := range calls {
+		c.complete(w, &CallError{Method: w.method, ID: NewID(w.id), Stage: w.stageNow(), Err: closed}, false)
+	}
+	for _, in := range running {
+		if in.listen != nil {
+			in.listen.end(false)
+		}
+		in.end(context.Canceled, closed)
+	}
+	for _, s := range slots {
+		close(s)
+	}
+	if svc != nil {
+		svc.hub.remove(c)
+	}
+	c.cancel()
+	c.queue.close()
+}
+
+// finishClose closes the link once, and waits for it.
+func (c *Conn) finishClose(ctx context.Context) error {
+	c.mu.Lock()
+	first := !c.closing
+	c.closing = true
+	c.mu.Unlock()
+	if !first {
+		select {
+		case <-c.done:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	var err error
+	if c.link != nil {
+		err = c.link.Close(ctx)
+	}
+	close(c.done)
+	return err
+}
 
 // Ready declares that no handshake is needed (stateless revisions).
-func (c *Conn) Ready() error { panic("unimplemented") }
+func (c *Conn) Ready() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.transition("ready", Ready)
+}
 
 // Session is what the handshake said. Raw values are the connection's own
 // copies.
 type Session struct {
 	Revision     string   // what both speak
 	Info         wire.Raw // the peer's implementation: serverInfo or clientInfo
-	Capabilities wire.Raw // the peer's
+	Capabilities wire.Raw // the peer's; nil while unknown
 	Instructions string   // the server's
 	Supported    []string // the versions that discover named
 	Params       wire.Raw // server: the initialize params
@@ -89,157 +442,56 @@ type Session struct {
 }
 
 // Session returns what the handshake said, the zero value before.
-func (c *Conn) Session() Session { panic("unimplemented") }
+func (c *Conn) Session() Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// setSession remembers a handshake, and what may be sent after it. c.mu is
+// held.
+func (c *Conn) setSession(svc *Service, s Session) {
+	c.svc, c.session = svc, s
+	if svc != nil {
+		c.gate = newGate(svc.o.Methods, c.side, svc.caps, s.Capabilities)
+	}
+}
 
 // Advertised reports whether the peer advertises what a method needs. It is
 // true for all while nothing is known (a stateless peer that was not asked).
-func (c *Conn) Advertised(method string) bool { panic("unimplemented") }
-
-// SetMetadata sets what calls carry in their _meta: the client's info and
-// capabilities in stateless revisions.
-func (c *Conn) SetMetadata(m Metadata) { panic("unimplemented") }
-
-// Initialize makes the handshake of a stateful revision: it sends initialize
-// (never cancelled by notification), checks that the answer names our
-// revision (*VersionError, and the connection is closed), remembers the
-// peer's info and capabilities, sends notifications/initialized, and is ready.
-func Initialize[R, P any, PR interface {
-	*R
-	wire.Decoder
-}, PP Params[P]](ctx context.Context, c *Conn, params PP) (PR, error) {
-	panic("unimplemented")
+func (c *Conn) Advertised(method string) bool {
+	c.mu.Lock()
+	g := c.gate
+	c.mu.Unlock()
+	return g.check(method) == nil
 }
 
-// Discover asks a stateless server what it offers: it sends server/discover,
-// checks that the answer lists our revision (*VersionError), remembers the
-// peer's info and capabilities, and is ready.
-func Discover[R, P any, PR interface {
-	*R
-	wire.Decoder
-}, PP Params[P]](ctx context.Context, c *Conn, params PP) (PR, error) {
-	panic("unimplemented")
+// SetMetadata sets what calls carry in their _meta: version, info and
+// capabilities of the client in stateless revisions. It is set before the
+// first call.
+func (c *Conn) SetMetadata(m Metadata) {
+	c.mu.Lock()
+	c.meta = m
+	c.mu.Unlock()
 }
 
-// CallOptions are set for one call with WithCallOptions.
-type CallOptions struct {
-	// Timeout and MaxTimeout replace the connection's; nil keeps it, 0 is
-	// none.
-	Timeout, MaxTimeout *time.Duration
-	// Progress gets the peer's progress, in order, before the call returns,
-	// on the goroutine that reads notifications. It also makes the call ask
-	// for progress.
-	Progress func(Progress)
-	// Header is handed to the carrier with the request's frame.
-	Header map[string][]string
+func (c *Conn) subscribe(uri string, on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !on:
+		delete(c.subs, uri)
+	case c.subs == nil:
+		c.subs = map[string]struct{}{uri: {}}
+	default:
+		c.subs[uri] = struct{}{}
+	}
 }
 
-// WithCallOptions returns a context for calls with options of their own.
-func WithCallOptions(ctx context.Context, o CallOptions) context.Context { panic("unimplemented") }
-
-// Progress is one notifications/progress.
-type Progress struct {
-	Progress float64
-	Total    *float64 // nil if unknown
-	Message  string
-	Params   wire.Raw // the whole params
-}
-
-// CallTyped calls a method of the peer and decodes its result. params may be
-// nil for a method that needs none. Within a handler of the same connection
-// the call belongs to the request being handled.
-//
-// Errors: *Error (Remote) when the peer answered with one, *NotAdvertisedError,
-// *TimeoutError, *OverloadError, *CallError for all that is about the carrier
-// or the answer's shape, and the context's cause when the caller gave up.
-func CallTyped[R, P any, PR interface {
-	*R
-	wire.Decoder
-}, PP Params[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
-	panic("unimplemented")
-}
-
-// CallInput is CallTyped for methods whose result may ask for input: with
-// resultType input_required the error is a PI.
-func CallInput[R, I, P any, PR interface {
-	*R
-	wire.Decoder
-}, PI interface {
-	*I
-	wire.Decoder
-	ResultError
-}, PP Params[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
-	panic("unimplemented")
-}
-
-// CallTask is CallTyped for calls that asked for a task: when the result has a
-// task member the error is a PT.
-func CallTask[R, T, P any, PR interface {
-	*R
-	wire.Decoder
-}, PT interface {
-	*T
-	wire.Decoder
-	ResultError
-}, PP Params[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
-	panic("unimplemented")
-}
-
-// InputRequest is one entry of inputRequests.
-type InputRequest struct {
-	Method string
-	Params wire.Raw
-}
-
-// InputRequired is what the generated InputRequiredError implements.
-type InputRequired interface {
-	ResultError
-	// Inputs yields the requests, in the order they came.
-	Inputs() iter.Seq2[string, InputRequest]
-	// State returns requestState and whether it is there.
-	State() (string, bool)
-}
-
-// InputParams is what generated params of such methods implement.
-type InputParams[P any] interface {
-	Params[P]
-	// SetInputs sets inputResponses and requestState (nil: none). It is
-	// called on a shallow copy.
-	SetInputs(responses map[string]wire.Raw, state *string)
-}
-
-// CallRounds is CallInput that answers the server's requests for input with
-// the handlers of the connection's own service and calls again, with a new id,
-// until the result is complete or ten rounds have passed. When there is no
-// handler for one of the requests, or no request at all but the state, it
-// returns the error to the caller.
-func CallRounds[R, I, P any, PR interface {
-	*R
-	wire.Decoder
-}, PI interface {
-	*I
-	wire.Decoder
-	InputRequired
-}, PP InputParams[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
-	panic("unimplemented")
-}
-
-// CallRaw calls a method with raw params (nil: none) and returns the raw
-// result, which is the caller's.
-func CallRaw(ctx context.Context, c *Conn, method string, params wire.Raw) (wire.Raw, error) {
-	panic("unimplemented")
-}
-
-// Notify sends a notification. params may be nil. Within a handler of the same
-// connection it belongs to the request being handled and is sent before the
-// answer; after the answer it is dropped with a *StateError.
-func Notify(ctx context.Context, c *Conn, method string, params wire.Appender) error {
-	panic("unimplemented")
-}
-
-// Pages iterates over the items of a paginated list. call fetches one page,
-// items and next read it, and set puts a cursor into the copy of the params.
-// It stops with an error on a repeated cursor, after 1,000 pages or 10,000
-// items.
-func Pages[P, R, T any](ctx context.Context, params *P, call func(context.Context, *P) (*R, error), items func(*R) []T, next func(*R) *string, set func(*P, *string)) iter.Seq2[*T, error] {
-	panic("unimplemented")
+// Subscribed reports whether the peer subscribed to a resource, or to one
+// above it (stateful revisions).
+func (c *Conn) Subscribed(uri string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return watches(c.subs, uri)
 }

@@ -202,6 +202,17 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("%s: no transition from %s to %s", e.Op, e.From, e.To)
 }
 
+// DirectionError is a message that this side may not send in this revision.
+type DirectionError struct {
+	Method   string
+	Revision string
+	Side     Side
+}
+
+func (e *DirectionError) Error() string {
+	return fmt.Sprintf("%s: the %s does not send it in %s", e.Method, e.Side, e.Revision)
+}
+
 // VersionError is a peer that speaks no version of ours.
 type VersionError struct {
 	Ours   []string

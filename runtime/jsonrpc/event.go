@@ -1,21 +1,177 @@
 package jsonrpc
 
-import "time"
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
 
-// EventKind says what happened.
+// EventKind says what a connection met and survived.
 type EventKind uint8
+
+// The kinds of events. Each is counted in Stats.
+const (
+	BadJSON               EventKind = iota // a frame that is not JSON
+	InvalidMessage                         // JSON, but no request, notification or answer
+	TooLong                                // a frame above the carrier's bound
+	Truncated                              // the carrier ended within a frame
+	RefusedBatch                           // an array where the revision has none
+	LateAnswer                             // to a request that was given up (timeout, cancel)
+	DuplicateAnswer                        // to a request that is answered already
+	UnknownAnswer                          // to a request that was never made
+	WrongIDAnswer                          // the id has the wrong type or spelling: "1" for 1
+	InvalidAnswer                          // both result and error, or neither, or an error that is none
+	UnreadableAnswer                       // an error without id: the peer could not read something of ours
+	DuplicateRequest                       // the id of a request that is still running
+	RefusedRequest                         // a request that the state or a bound does not allow
+	UnknownNotification                    // a notification without a handler
+	DroppedNotification                    // the queue was full
+	OvertakenNotification                  // an answer went past it, because a handler was slow
+	FailedNotification                     // its params or its handler failed
+	UnknownCancel                          // a cancellation of nothing that runs
+	UnknownProgress                        // progress on nothing that waits
+	HandlerPanic                           // a handler panicked
+	DroppedAnswer                          // an answer that could not be handed to the carrier
+	DroppedEvent                           // a listener was too slow
+	eventKinds
+)
+
+var eventNames = [eventKinds]string{
+	"bad JSON", "invalid message", "too long", "truncated", "refused batch", "late answer", "duplicate answer", "unknown answer",
+	"wrong id answer", "invalid answer", "unreadable answer", "duplicate request", "refused request", "unknown notification",
+	"dropped notification", "overtaken notification", "failed notification", "unknown cancel", "unknown progress", "handler panic",
+	"dropped answer", "dropped event",
+}
+
+// String is the kind in words.
+func (k EventKind) String() string {
+	if k < eventKinds {
+		return eventNames[k]
+	}
+	return fmt.Sprintf("EventKind(%d)", uint8(k))
+}
 
 // Event is something that a connection survived, for diagnosis.
 type Event struct {
 	Kind   EventKind
 	Time   time.Time
-	Method string
-	ID     ID
-	Err    error
-	Sample []byte // the start of the message, at most 512 bytes
+	Method string // where known
+	ID     ID     // where known
+	Err    error  // what was wrong, may be nil
+	// Sample is the start of the message, at most 512 bytes. Only the first
+	// sixteen events of a kind on a connection carry one.
+	Sample []byte
 }
+
+const (
+	sampleBytes  = 512
+	sampleCount  = 16
+	listenerSize = 256
+)
 
 // Stats is a snapshot of a connection.
 type Stats struct {
-	State State
+	State         State
+	Calls         int // calls that wait for the peer's answer
+	Handling      int // requests of the peer that are being handled
+	Subscriptions int // open subscriptions/listen streams of the peer
+	Notifications int // notifications that wait for their handler
+	Received      uint64
+	Sent          uint64 // frames handed to the carrier
+	Counts        [eventKinds]uint64
+}
+
+// Count is how often a kind of event happened.
+func (s *Stats) Count(k EventKind) uint64 { return s.Counts[k] }
+
+// events counts, and tells the listeners.
+type events struct {
+	counts    [eventKinds]atomic.Uint64
+	log       *slog.Logger
+	listeners []*listener
+}
+
+func newEvents(o *Options) *events {
+	e := &events{log: o.Logger}
+	if e.log == nil {
+		e.log = slog.Default()
+	}
+	for _, f := range o.Events {
+		if f != nil {
+			e.listeners = append(e.listeners, &listener{f: f, e: e})
+		}
+	}
+	return e
+}
+
+// note records an event. data is the message, which is sampled.
+func (e *events) note(ev Event, data []byte) {
+	n := e.counts[ev.Kind].Add(1)
+	if n <= sampleCount && e.log.Enabled(context.Background(), slog.LevelDebug) {
+		e.log.Debug("connection survived", "event", ev.Kind.String(), "method", ev.Method, "id", ev.ID.String(), "err", ev.Err)
+	}
+	if len(e.listeners) == 0 {
+		return
+	}
+	ev.Time = time.Now()
+	if n <= sampleCount && len(data) > 0 {
+		ev.Sample = append([]byte(nil), data[:min(len(data), sampleBytes)]...)
+	}
+	for _, l := range e.listeners {
+		l.put(ev)
+	}
+}
+
+// listener has a bounded queue and a goroutine of its own while there is
+// something in it, so that listeners are isolated from each other and from
+// the connection.
+type listener struct {
+	f       func(Event)
+	e       *events
+	mu      sync.Mutex
+	queue   []Event
+	running bool
+}
+
+func (l *listener) put(ev Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) >= listenerSize {
+		l.e.counts[DroppedEvent].Add(1)
+		return
+	}
+	l.queue = append(l.queue, ev)
+	if !l.running {
+		l.running = true
+		go l.run()
+	}
+}
+
+func (l *listener) run() {
+	for {
+		l.mu.Lock()
+		if len(l.queue) == 0 {
+			l.running = false
+			l.mu.Unlock()
+			return
+		}
+		batch := l.queue
+		l.queue = nil
+		l.mu.Unlock()
+		for _, ev := range batch {
+			l.call(ev)
+		}
+	}
+}
+
+func (l *listener) call(ev Event) {
+	defer func() {
+		if v := recover(); v != nil {
+			l.e.log.Error("event listener panicked", "panic", v)
+		}
+	}()
+	l.f(ev)
 }

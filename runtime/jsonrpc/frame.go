@@ -1,37 +1,54 @@
 package jsonrpc
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Frame is one JSON text (or one 2025-03-26 batch) as bytes, with what its
 // carrier said about it.
 type Frame struct {
-	// Data is the text without its line end. A receiver may use it only
-	// until Receive returns, unless it calls Detach first: then Data is its
-	// own. A sender may change it again when the call returns; the carrier
-	// may write into the spare capacity behind it meanwhile.
+	// Data is the text without its line end. A receiver may use it until
+	// Receive returns, or for good when Owned says so. A sender may change
+	// it again when the call returns; meanwhile the carrier may write into
+	// the spare capacity behind it.
 	Data []byte
+	// Owned: Data is the receiver's to keep.
+	Owned bool
 	// Header holds the carrier's headers, nil where there are none.
 	Header map[string][]string
-	// Status is the carrier's status, 0 where there is none. On a reply it
-	// is what the connection would like the carrier to use.
+	// Status is the carrier's status on a frame it read, 0 where there is
+	// none.
 	Status int
-	// Err is what the carrier found wrong with a frame it read: too long,
-	// cut off. Data then holds the start of it. Only an error of the carrier
-	// itself ends a connection, and comes through Receiver.Closed.
+	// Code is the code of the error that a reply holds, 0 for a result. The
+	// carrier's status follows from it.
+	Code int64
+	// Err is what the carrier found wrong with a frame it read: ErrTooLong
+	// (Data then holds the start of it) or ErrTruncated (Data is what came).
+	// Only an error of the carrier itself ends a connection, and it comes
+	// through Receiver.Closed.
 	Err error
 }
+
+// What a carrier can find wrong with a frame, for errors.Is.
+var (
+	ErrTooLong   = errors.New("message too long")
+	ErrTruncated = errors.New("message cut off by the end of the stream")
+)
 
 // Exchange is one received frame's way back. The transport owns it. Its
 // methods may be called from any goroutine, Reply and Notify not after Reply.
 type Exchange interface {
 	// Notify sends a frame that belongs to this one before its reply, in
-	// order.
+	// order. If it has to wait it waits as long as ctx; what can be taken
+	// without waiting is taken even when ctx has ended.
 	Notify(ctx context.Context, f Frame) error
 	// Reply sends the answer, at most once. Where nothing is to be answered
 	// it is called with no Data, so that the carrier can finish the exchange.
 	Reply(ctx context.Context, f Frame) error
-	// Detach declares that whoever handles the frame will block: the carrier
-	// goes on reading elsewhere at once, and the frame's Data stays valid.
+	// Detach declares that whoever handles the frame will block, or that
+	// the reply comes after Receive has returned: the carrier goes on reading
+	// elsewhere at once. Without it the exchange ends with Receive.
 	Detach()
 }
 
@@ -53,7 +70,9 @@ type Link interface {
 	// Start begins reading into r. It is called once, before anything else.
 	Start(r Receiver) error
 	// Send sends a frame that expects no answer. A nil error means that the
-	// carrier took it, not that the peer did.
+	// carrier took it, not that the peer did. If it has to wait it waits as
+	// long as ctx; what can be taken without waiting is taken even when ctx
+	// has ended.
 	Send(ctx context.Context, f Frame) error
 	// Call sends a request and then may use the calling goroutine to read
 	// frames and hand them to the Receiver until w is done or ctx ends. It
@@ -66,6 +85,33 @@ type Link interface {
 	Done() <-chan struct{}
 	// Err says why it ended, nil for an orderly end or while it is open.
 	Err() error
+}
+
+// Waker is a Link whose Call may be reading on the calling goroutine: Wake
+// tells it that w is done though its answer was not what it read.
+type Waker interface {
+	Wake(w Waiter)
+}
+
+// Carrier is a Link that says what its carrier is like. Without it a link is
+// like stdio: the zero CarrierRules.
+type Carrier interface {
+	Carrier() CarrierRules
+}
+
+// CarrierRules is what a carrier does by itself.
+type CarrierRules struct {
+	// CloseCancels: ending a call's context tells the peer that it is
+	// cancelled, so that no notifications/cancelled is sent.
+	CloseCancels bool
+	// Outlives: the end of the peer's input is not the end of the peer.
+	Outlives bool
+}
+
+// CallCounter is a Receiver that knows how many calls wait for their answer. A
+// carrier whose callers read uses it to see when nobody has to.
+type CallCounter interface {
+	WaitingCalls() int
 }
 
 // Waiter is a call that waits for its answer.

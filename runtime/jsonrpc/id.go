@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -82,8 +83,107 @@ func (id *ID) UnmarshalJSON(b []byte) error {
 	return wire.Decode(b, wire.Options{}, id)
 }
 
-// DecodeJSON reads a string or an integer. A null, a fraction or any other
-// value is a *wire.Error.
+// DecodeJSON reads a string or an integer (1.0 and 1e2 are integers, and keep
+// their spelling). A null, a fraction or any other value is a *wire.Error.
 func (id *ID) DecodeJSON(d *wire.Dec) error {
-	panic("unimplemented")
+	switch k := d.Kind(); k {
+	case wire.KindString, wire.KindNumber:
+	default:
+		return d.Fail(wire.ErrType, "want a string or an integer, got "+k.String())
+	}
+	m := d.Pos()
+	r, err := d.Raw()
+	if err != nil {
+		return err
+	}
+	v, ok := idOf(r)
+	if !ok {
+		return &wire.Error{Kind: wire.ErrType, Msg: "want a string or an integer, got the fraction " + string(r), Offset: int64(m)}
+	}
+	*id = v
+	return nil
+}
+
+// idOf reads an id from a valid JSON value.
+func idOf(r wire.Raw) (ID, bool) {
+	if len(r) == 0 {
+		return ID{}, false
+	}
+	if r[0] == '"' {
+		if bytes.IndexByte(r, '\\') < 0 {
+			return ID{kind: idString, str: string(r[1 : len(r)-1])}, true
+		}
+		if s, ok := r.Str(); ok && string(wire.AppendString(nil, s)) == string(r) {
+			return ID{kind: idString, str: s}, true
+		}
+		return ID{kind: idLiteral, str: string(r)}, true
+	}
+	if r[0] != '-' && (r[0] < '0' || r[0] > '9') {
+		return ID{}, false
+	}
+	if n, ok := shortInt(r); ok {
+		return ID{kind: idInt, num: n}, true
+	}
+	if !integral(r) {
+		return ID{}, false
+	}
+	return ID{kind: idLiteral, str: string(r)}, true
+}
+
+// shortInt reads an integer in the spelling that strconv would give it.
+func shortInt(r []byte) (int64, bool) {
+	neg := r[0] == '-'
+	if neg {
+		r = r[1:]
+		if len(r) == 0 || r[0] == '0' {
+			return 0, false
+		}
+	}
+	if len(r) == 0 || len(r) > 18 { // 18 digits never overflow; longer ones stay literals unless they parse
+		if len(r) != 19 {
+			return 0, false
+		}
+		n, err := strconv.ParseInt(string(r), 10, 64)
+		if err != nil {
+			return 0, false
+		}
+		if neg {
+			n = -n
+		}
+		return n, true
+	}
+	var n int64
+	for _, c := range r {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if neg {
+		n = -n
+	}
+	return n, true
+}
+
+// integral reports whether a JSON number has an integer as its value.
+func integral(r []byte) bool {
+	mant, exp, hasExp := r, "", false
+	if i := bytes.IndexAny(r, "eE"); i >= 0 {
+		mant, exp, hasExp = r[:i], string(r[i+1:]), true
+	}
+	whole, frac, _ := bytes.Cut(mant, []byte{'.'})
+	e := 0
+	if hasExp {
+		n, err := strconv.Atoi(exp)
+		if err != nil { // an exponent beyond any int: integral exactly when it is positive or all digits are zero
+			return exp[0] != '-' || len(bytes.Trim(append(bytes.Clone(bytes.TrimPrefix(whole, []byte{'-'})), frac...), "0")) == 0
+		}
+		e = n
+	}
+	digits := bytes.TrimLeft(append(bytes.Clone(bytes.TrimPrefix(whole, []byte{'-'})), frac...), "0")
+	if len(digits) == 0 {
+		return true // zero
+	}
+	trimmed := bytes.TrimRight(digits, "0")
+	return len(frac)-e <= len(digits)-len(trimmed)
 }

@@ -2,70 +2,253 @@ package jsonrpc
 
 import (
 	"context"
+	"math"
 
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
-// Peer is the other side, as a handler sees it.
-type Peer struct{}
-
-// PeerOf returns the peer of the handler that ctx belongs to. Outside of one
-// the methods of the Peer it returns fail with ErrNoPeer.
-func PeerOf(ctx context.Context) Peer { panic("unimplemented") }
-
-// Conn is the connection, nil outside of a handler.
-func (p Peer) Conn() *Conn { panic("unimplemented") }
-
-// ID is the id of the request being handled, zero in a notification's handler.
-func (p Peer) ID() ID { panic("unimplemented") }
-
-// Method is the method being handled.
-func (p Peer) Method() string { panic("unimplemented") }
-
-// Metadata is what the _meta of the params said.
-func (p Peer) Metadata() Metadata { panic("unimplemented") }
-
-// Header holds the carrier's headers of the request.
-func (p Peer) Header() map[string][]string { panic("unimplemented") }
-
-// Notify sends a notification that belongs to the request being handled.
-func (p Peer) Notify(ctx context.Context, method string, params wire.Appender) error {
-	panic("unimplemented")
+// Peer is the other side, as a handler sees it. It is a small value; the zero
+// Peer, which PeerOf gives outside of handlers, fails with ErrNoPeer.
+type Peer struct {
+	in *inbound
 }
 
-// Progress reports progress on the request being handled. Nothing is sent
-// when the peer asked for none, when progress has not grown, or after the
-// answer. total may be nil and message empty.
-func (p Peer) Progress(ctx context.Context, progress float64, total *float64, message string) error {
-	panic("unimplemented")
+// PeerOf returns the peer of the handler that ctx belongs to.
+func PeerOf(ctx context.Context) Peer { return Peer{inboundOf(ctx)} }
+
+// Conn is the connection, nil outside of a handler.
+func (p Peer) Conn() *Conn {
+	if p.in == nil {
+		return nil
+	}
+	return p.in.c
+}
+
+// Service is the service whose handler runs, nil outside of a handler.
+func (p Peer) Service() *Service {
+	if p.in == nil {
+		return nil
+	}
+	return p.in.svc
+}
+
+// ID is the id of the request being handled, zero in a notification's handler.
+func (p Peer) ID() ID {
+	if p.in == nil {
+		return ID{}
+	}
+	return p.in.id
+}
+
+// Method is the method being handled.
+func (p Peer) Method() string {
+	if p.in == nil {
+		return ""
+	}
+	return p.in.method
+}
+
+// Metadata is what the _meta of the params said.
+func (p Peer) Metadata() Metadata {
+	if p.in == nil {
+		return Metadata{}
+	}
+	return p.in.metadata()
+}
+
+// Header holds the carrier's headers of the message, nil where there are none.
+func (p Peer) Header() map[string][]string {
+	if p.in == nil {
+		return nil
+	}
+	return p.in.header
+}
+
+// Message is the whole message as it came. It may be read as long as the
+// handler likes.
+func (p Peer) Message() wire.Raw {
+	if p.in == nil {
+		return nil
+	}
+	return p.in.data
+}
+
+// Cause says why the handler's context ended: a *CanceledError when the peer
+// cancelled the request. It is nil while the context has not ended.
+func (p Peer) Cause() error {
+	if p.in == nil {
+		return nil
+	}
+	p.in.mu.Lock()
+	defer p.in.mu.Unlock()
+	return p.in.cause
+}
+
+// Notify sends a notification that belongs to the request being handled,
+// before its answer. After the answer it fails with a *StateError.
+func (p Peer) Notify(ctx context.Context, method string, params wire.Appender) error {
+	if p.in == nil {
+		return ErrNoPeer
+	}
+	return p.in.c.notify(ctx, p.in, method, params)
 }
 
 // WantsProgress reports whether the peer asked for progress.
-func (p Peer) WantsProgress() bool { panic("unimplemented") }
-
-// Log sends notifications/message with the given params, if the peer asked
-// for this level: in stateless revisions in the request's _meta, in stateful
-// ones with logging/setLevel (before that, everything is sent).
-func (p Peer) Log(ctx context.Context, level string, params wire.Appender) error {
-	panic("unimplemented")
+func (p Peer) WantsProgress() bool {
+	return p.in != nil && !p.in.progressToken().IsZero()
 }
 
-// SetLogLevel sets the least level for this connection.
-func (p Peer) SetLogLevel(level string) { panic("unimplemented") }
+func (in *inbound) progressToken() ID {
+	in.mu.Lock()
+	set, token := in.tokenSet, in.token
+	in.mu.Unlock()
+	if set || in.id.IsZero() {
+		return token
+	}
+	token = in.metadata().ProgressToken
+	in.mu.Lock()
+	in.token, in.tokenSet = token, true
+	in.mu.Unlock()
+	return token
+}
 
-// Subscribe and Unsubscribe keep the set of resources that this connection
-// wants to hear of (stateful revisions).
-func (p Peer) Subscribe(uri string) { panic("unimplemented") }
+// Progress reports progress on the request being handled. Nothing is sent
+// when the peer asked for none, when the value has not grown, or after the
+// answer. total may be nil and message empty.
+func (p Peer) Progress(ctx context.Context, progress float64, total *float64, message string) error {
+	if p.in == nil {
+		return ErrNoPeer
+	}
+	in := p.in
+	token := in.progressToken()
+	if token.IsZero() {
+		return nil
+	}
+	in.sending.Lock()
+	defer in.sending.Unlock()
+	if in.closed() || math.IsNaN(progress) || in.reported && progress <= in.progress {
+		return nil
+	}
+	in.reported, in.progress = true, progress
+	return in.c.sendFrame(ctx, in.ex, appendNotification(nil, methodProgress, progressParams{token, progress, total, message}))
+}
+
+type progressParams struct {
+	token    ID
+	progress float64
+	total    *float64
+	message  string
+}
+
+func (p progressParams) AppendJSON(b []byte) []byte {
+	b = append(b, `{"progressToken":`...)
+	b = p.token.AppendJSON(b)
+	b = append(b, `,"progress":`...)
+	b = wire.AppendFloat(b, p.progress)
+	if p.total != nil {
+		b = append(b, `,"total":`...)
+		b = wire.AppendFloat(b, *p.total)
+	}
+	if p.message != "" {
+		b = append(b, `,"message":`...)
+		b = wire.AppendString(b, p.message)
+	}
+	return append(b, '}')
+}
+
+// Log sends notifications/message with the given params, if the peer asked
+// for this level: in stateless revisions in the _meta of the request being
+// handled, in stateful ones with logging/setLevel (before that, everything is
+// sent). Without the logging capability it fails with a *NotAdvertisedError.
+func (p Peer) Log(ctx context.Context, level string, params wire.Appender) error {
+	if p.in == nil {
+		return ErrNoPeer
+	}
+	if p.in.svc.rules.Stateless {
+		least := p.in.metadata().LogLevel
+		if least == "" || levelRank(level) < levelRank(least) {
+			return nil
+		}
+	} else if levelRank(level) < int(p.in.c.logLevel.Load()) {
+		return nil
+	}
+	return p.Notify(ctx, methodMessage, params)
+}
+
+// Logs reports whether Log would send something of this level.
+func (p Peer) Logs(level string) bool {
+	if p.in == nil {
+		return false
+	}
+	if p.in.svc.rules.Stateless {
+		least := p.in.metadata().LogLevel
+		return least != "" && levelRank(level) >= levelRank(least)
+	}
+	return levelRank(level) >= int(p.in.c.logLevel.Load())
+}
+
+// SetLogLevel sets the least level that Log sends on this connection. A level
+// that does not exist changes nothing.
+func (p Peer) SetLogLevel(level string) {
+	if r := levelRank(level); p.in != nil && r >= 0 {
+		p.in.c.logLevel.Store(int32(r))
+	}
+}
+
+// Subscribe adds a resource to those that this connection hears of (stateful
+// revisions; the Hub looks there).
+func (p Peer) Subscribe(uri string) {
+	if p.in != nil {
+		p.in.c.subscribe(uri, true)
+	}
+}
 
 // Unsubscribe forgets a resource.
-func (p Peer) Unsubscribe(uri string) { panic("unimplemented") }
+func (p Peer) Unsubscribe(uri string) {
+	if p.in != nil {
+		p.in.c.subscribe(uri, false)
+	}
+}
 
-// Detach declares that the handler is going to block: reading goes on
-// elsewhere at once.
-func (p Peer) Detach() { panic("unimplemented") }
+// ToolsListChanged tells the peer that the list of tools changed: in stateful
+// revisions this peer, in stateless ones all that listen.
+func (p Peer) ToolsListChanged(ctx context.Context) error { return p.changed(ctx, topicTools, "") }
 
-// WithPrincipal returns a context that names who is behind a request. User
-// middleware of an HTTP server sets it.
+// PromptsListChanged is the same for the list of prompts.
+func (p Peer) PromptsListChanged(ctx context.Context) error { return p.changed(ctx, topicPrompts, "") }
+
+// ResourcesListChanged is the same for the list of resources.
+func (p Peer) ResourcesListChanged(ctx context.Context) error {
+	return p.changed(ctx, topicResources, "")
+}
+
+// ResourceUpdated tells the peer, if it subscribed, that a resource changed.
+func (p Peer) ResourceUpdated(ctx context.Context, uri string) error {
+	return p.changed(ctx, topicUpdated, uri)
+}
+
+func (p Peer) changed(ctx context.Context, t topic, uri string) error {
+	if p.in == nil {
+		return ErrNoPeer
+	}
+	if p.in.svc.rules.Listen {
+		p.in.svc.hub.publish(ctx, t, uri)
+		return nil
+	}
+	return p.in.c.changed(ctx, t, uri)
+}
+
+// Detach declares that the handler is going to block: frames that follow are
+// read elsewhere at once. Calls that a handler makes to the peer do it by
+// themselves.
+func (p Peer) Detach() {
+	if p.in != nil && p.in.ex != nil {
+		p.in.ex.Detach()
+	}
+}
+
+// WithPrincipal returns a context that names who is behind a request. The
+// user's middleware in front of an HTTP transport sets it.
 func WithPrincipal(ctx context.Context, principal string) context.Context {
 	return context.WithValue(ctx, principalKey{}, principal)
 }

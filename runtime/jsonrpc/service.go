@@ -1,10 +1,14 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
+	"github.com/goldwire/goldwire/runtime/revision"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -26,12 +30,13 @@ type Chooser interface {
 
 // Peek is what is known of a frame before its params are decoded.
 type Peek struct {
-	Data   []byte // the whole message
+	Data   []byte // the whole message, valid JSON up to the params at least
 	Method string
-	ID     ID       // zero for a notification
-	Params wire.Raw // nil if absent
-	Header map[string][]string
+	Header map[string][]string // the carrier's headers
 }
+
+// Params looks up the params in Data, nil if absent or not yet valid.
+func (p *Peek) Params() wire.Raw { return wire.Raw(p.Data).Get("params") }
 
 // ServiceOptions describes one side of one revision.
 type ServiceOptions struct {
@@ -111,18 +116,74 @@ type Options struct {
 // Service answers the requests and notifications of one revision on one side.
 // It is shared by all its connections and may not be changed once one uses it.
 type Service struct {
-	o ServiceOptions
+	o       ServiceOptions
+	rules   *revision.Rules
+	entries map[string]*entry
+	methods map[string]*Method
+	caps    wire.Raw // own capabilities, nil if not given
+	info    []byte   // "…/serverInfo":{…} for the _meta of results, nil if not added
+	hub     *Hub
+	own     func() *gate // what may be sent as far as the own capabilities say
+}
+
+// entry is what is registered for a method.
+type entry struct {
+	name     string
+	method   *Method // its row in the table, nil for one that is not there
+	required bool    // params are
+	blocking bool
+	decode   func(d *wire.Dec) (any, error)
+	call     func(ctx context.Context, params any, out []byte) ([]byte, error) // requests
+	notify   func(ctx context.Context, params any) error                       // notifications
 }
 
 // NewService makes a service without handlers. Methods that the runtime
 // answers itself (ping, cancelled, progress, subscriptions/listen) need none.
-func NewService(o ServiceOptions) *Service { return &Service{o: o} }
+func NewService(o ServiceOptions) *Service {
+	s := &Service{o: o, entries: map[string]*entry{}, methods: make(map[string]*Method, len(o.Methods)), hub: o.Hub}
+	s.rules, _ = revision.For(o.Revision)
+	for i := range o.Methods {
+		s.methods[o.Methods[i].Name] = &o.Methods[i]
+	}
+	if o.Capabilities != nil {
+		s.caps = o.Capabilities.AppendJSON(nil)
+	}
+	if s.rules.Stateless && o.Side == ServerSide && o.Info != nil {
+		s.info = o.Info.AppendJSON(append(wire.AppendString(nil, metaServerInfo), ':'))
+	}
+	if len(s.o.Supported) == 0 {
+		s.o.Supported = []string{o.Revision}
+	}
+	if s.hub == nil {
+		s.hub = new(Hub)
+	}
+	s.own = sync.OnceValue(func() *gate { return newGate(s.o.Methods, s.o.Side, s.caps, nil) })
+	return s
+}
 
 // Revision is the revision this service implements.
 func (s *Service) Revision() string { return s.o.Revision }
 
+// Side is the side this service answers for.
+func (s *Service) Side() Side { return s.o.Side }
+
+// Rules are the wire rules of its revision.
+func (s *Service) Rules() *revision.Rules { return s.rules }
+
+// Options are what the connections of this service keep to.
+func (s *Service) Options() Options { return s.o.Options }
+
 // Hub is where change notifications of this service are published.
-func (s *Service) Hub() *Hub { panic("unimplemented") }
+func (s *Service) Hub() *Hub { return s.hub }
+
+// Handles reports whether a handler is registered for a method.
+func (s *Service) Handles(method string) bool { return s.entries[method] != nil }
+
+// Method returns a method's row in the revision's table, nil if it has none.
+func (s *Service) Method(name string) *Method { return s.methods[name] }
+
+// Capabilities is what this side advertises, as JSON; nil if not given.
+func (s *Service) Capabilities() wire.Raw { return s.caps }
 
 // Bind returns the service itself.
 func (s *Service) Bind() (Chooser, error) { return s, nil }
@@ -132,7 +193,8 @@ func (s *Service) Choose(*Conn, *Peek) *Service { return s }
 
 // HandleRequest registers the handler of a request. A nil f registers nothing.
 // Params that are absent reach f as nil, unless the method table says that
-// they are required.
+// they are required. The handler owns what it gets; raw values in it alias the
+// one message and stay valid. The result may be shared: it is only read.
 func HandleRequest[P, R any, PP interface {
 	*P
 	wire.Decoder
@@ -140,8 +202,35 @@ func HandleRequest[P, R any, PP interface {
 	*R
 	wire.Appender
 }](s *Service, method string, f func(context.Context, PP) (PR, error)) {
-	panic("unimplemented")
+	if f == nil {
+		return
+	}
+	e := s.register(method)
+	e.decode = func(d *wire.Dec) (any, error) {
+		p := PP(new(P))
+		err := p.DecodeJSON(d)
+		return p, err
+	}
+	e.call = func(ctx context.Context, params any, out []byte) ([]byte, error) {
+		p, _ := params.(PP)
+		r, err := f(ctx, p)
+		if err != nil {
+			return out, err
+		}
+		if r == nil {
+			return out, errNoResult
+		}
+		n := len(out)
+		out = r.AppendJSON(out)
+		if s.info == nil {
+			return out, nil
+		}
+		m, ok := any(r).(interface{ HasMeta() bool })
+		return addServerInfo(out, n, s.info, ok && !m.HasMeta()), nil
+	}
 }
+
+var errNoResult = errors.New("the handler returned neither a result nor an error")
 
 // HandleNotification registers the handler of a notification. A nil f
 // registers nothing: the notification is counted and dropped.
@@ -149,7 +238,26 @@ func HandleNotification[P any, PP interface {
 	*P
 	wire.Decoder
 }](s *Service, method string, f func(context.Context, PP) error) {
-	panic("unimplemented")
+	if f == nil {
+		return
+	}
+	e := s.register(method)
+	e.decode = func(d *wire.Dec) (any, error) {
+		p := PP(new(P))
+		err := p.DecodeJSON(d)
+		return p, err
+	}
+	e.notify = func(ctx context.Context, params any) error {
+		p, _ := params.(PP)
+		return f(ctx, p)
+	}
+}
+
+func (s *Service) register(method string) *entry {
+	e := &entry{name: method, method: s.methods[method]}
+	e.required = e.method != nil && e.method.ParamsRequired
+	s.entries[method] = e
+	return e
 }
 
 // Then wraps a handler so that after runs when f succeeded, before the answer.
@@ -167,6 +275,74 @@ func Then[P, R any](f func(context.Context, *P) (*R, error), after func(context.
 	}
 }
 
-// Blocking marks the handler of a method as one that blocks: the frames that
-// follow are read elsewhere at once, not only after the monitor's tick.
-func (s *Service) Blocking(methods ...string) { panic("unimplemented") }
+// Blocking marks handlers that are known to block: the frames that follow are
+// read elsewhere at once, not only when the carrier's monitor notices.
+func (s *Service) Blocking(methods ...string) {
+	for _, m := range methods {
+		if e := s.entries[m]; e != nil {
+			e.blocking = true
+		}
+	}
+}
+
+// addServerInfo puts member into the _meta of the result at out[n:]. fresh
+// says that the result has none.
+func addServerInfo(out []byte, n int, member []byte, fresh bool) []byte {
+	if len(out) < n+2 || out[n] != '{' {
+		return out
+	}
+	var meta wire.Raw
+	if !fresh {
+		meta = wire.Raw(out[n:]).Get("_meta")
+	}
+	switch {
+	case meta == nil:
+		out = out[:len(out)-1]
+		if len(out) > n+1 {
+			out = append(out, ',')
+		}
+		out = append(out, `"_meta":{`...)
+		out = append(out, member...)
+		return append(out, "}}"...)
+	case meta.Kind() != wire.KindObject || meta.Get(metaServerInfo) != nil:
+		return out
+	}
+	// Splice the member in behind the brace that opens _meta. The value
+	// aliases out, so its place is the difference of what is left behind.
+	at := bytes.Index(out[n:], meta)
+	for at >= 0 && &out[n+at] != &meta[0] {
+		k := bytes.Index(out[n+at+1:], meta)
+		if k < 0 {
+			return out
+		}
+		at += 1 + k
+	}
+	if at < 0 {
+		return out
+	}
+	at += n + 1
+	empty := emptyObject(meta)
+	tail := append([]byte(nil), out[at:]...)
+	out = append(out[:at], member...)
+	if !empty {
+		out = append(out, ',')
+	}
+	return append(out, tail...)
+}
+
+func emptyObject(r wire.Raw) bool {
+	for range r.Members() {
+		return false
+	}
+	return true
+}
+
+// The names that the stateless revisions give to the members of _meta.
+const (
+	metaPrefix         = "io.modelcontextprotocol/"
+	metaVersion        = metaPrefix + "protocolVersion"
+	metaCapabilities   = metaPrefix + "clientCapabilities"
+	metaServerInfo     = metaPrefix + "serverInfo"
+	metaSubscriptionID = metaPrefix + "subscriptionId"
+	metaLogLevel       = metaPrefix + "logLevel"
+)

@@ -1,0 +1,703 @@
+package jsonrpc
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// CallOptions are set for the calls made with a context, by WithCallOptions.
+type CallOptions struct {
+	// Timeout and MaxTimeout replace the connection's; nil keeps it, 0 is
+	// none.
+	Timeout, MaxTimeout *time.Duration
+	// Progress gets the peer's progress, in order, on the goroutine that
+	// handles notifications, before the call returns. It also makes the call
+	// ask for progress.
+	Progress func(Progress)
+	// Header is handed to the carrier with the request's frame.
+	Header map[string][]string
+}
+
+type callOptionsKey struct{}
+
+// WithCallOptions returns a context for calls with options of their own.
+func WithCallOptions(ctx context.Context, o CallOptions) context.Context {
+	return context.WithValue(ctx, callOptionsKey{}, &o)
+}
+
+var noCallOptions CallOptions
+
+func callOptions(ctx context.Context) *CallOptions {
+	if o, ok := ctx.Value(callOptionsKey{}).(*CallOptions); ok {
+		return o
+	}
+	return &noCallOptions
+}
+
+// Progress is one notifications/progress.
+type Progress struct {
+	Progress float64
+	Total    *float64 // nil if unknown
+	Message  string
+	Params   wire.Raw // the whole params
+}
+
+// call is one request of ours that waits for its answer. It is a Waiter.
+// Whoever takes it out of Conn.calls completes it, once.
+type call struct {
+	id       int64
+	method   string
+	result   wire.Decoder // decodes the result; nil keeps it raw
+	raw      wire.Raw
+	err      error
+	done     atomic.Bool
+	sent     atomic.Bool
+	ch       chan struct{}
+	timeout  time.Duration // 0: none
+	deadline time.Time     // zero: none; guarded by Conn.mu
+	hard     time.Time     // zero: none
+	started  time.Time
+	progress func(Progress)
+	sub      *Subscription
+	header   map[string][]string
+	in       *inbound // the request that it is made for
+}
+
+// Done reports whether the answer is there, or none will come.
+func (w *call) Done() bool { return w.done.Load() }
+
+// C receives a value when Done becomes true.
+func (w *call) C() <-chan struct{} { return w.ch }
+
+func (w *call) stageNow() Stage {
+	if w.sent.Load() {
+		return StageReceive
+	}
+	return StageSend
+}
+
+// begin makes a call: it checks that it may be made, waits for a place among
+// those in flight, and starts its clock.
+func (c *Conn) begin(ctx context.Context, method string, result wire.Decoder) (*call, error) {
+	o := callOptions(ctx)
+	w := &call{method: method, result: result, ch: make(chan struct{}, 1), progress: o.Progress, header: o.Header}
+	if in := inboundOf(ctx); in != nil && in.c == c && in.ex != nil {
+		w.in = in
+	}
+	w.timeout = pick(o.Timeout, c.o.Timeout, defaultTimeout)
+	hard := pick(o.MaxTimeout, c.o.MaxTimeout, defaultMaxTimeout)
+	w.started = time.Now()
+	if hard > 0 {
+		w.hard = w.started.Add(hard)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, &CallError{Method: method, Stage: StageQueue, Err: context.Cause(ctx)}
+	}
+	limit := c.o.MaxInFlight
+	if limit <= 0 {
+		limit = defaultInFlight
+	}
+	var expired <-chan time.Time
+	for waited := false; ; waited = true {
+		c.mu.Lock()
+		if err := c.mayCall(method); err != nil {
+			c.mu.Unlock()
+			return nil, err
+		}
+		if len(c.calls) < limit && (waited || len(c.slots) == 0) {
+			break
+		}
+		slot := make(chan struct{})
+		if waited { // it was woken for a place that somebody else took: stay first
+			c.slots = append([]chan struct{}{slot}, c.slots...)
+		} else {
+			c.slots = append(c.slots, slot)
+		}
+		c.mu.Unlock()
+		if expired == nil && w.timeout > 0 {
+			t := time.NewTimer(w.timeout)
+			defer t.Stop()
+			expired = t.C
+		}
+		var cause error
+		select {
+		case <-slot:
+			continue
+		case <-ctx.Done():
+			cause = context.Cause(ctx)
+		case <-expired:
+			cause = &TimeoutError{Method: method, After: w.timeout}
+		}
+		c.mu.Lock()
+		c.leaveQueue(slot)
+		c.mu.Unlock()
+		return nil, &CallError{Method: method, Stage: StageQueue, Err: &OverloadError{What: "calls in flight", Limit: limit, Cause: cause}}
+	}
+	c.nextID++
+	w.id = c.nextID
+	if c.calls == nil {
+		c.calls = make(map[int64]*call)
+	}
+	c.calls[w.id] = w
+	if w.timeout > 0 {
+		w.deadline = w.started.Add(w.timeout)
+		if !w.hard.IsZero() && w.hard.Before(w.deadline) {
+			w.deadline = w.hard
+		}
+	} else {
+		w.deadline = w.hard
+	}
+	c.armTimer(w.deadline)
+	c.mu.Unlock()
+	return w, nil
+}
+
+// pick is the first duration that is set.
+func pick(a, b *time.Duration, otherwise time.Duration) time.Duration {
+	switch {
+	case a != nil:
+		return max(0, *a)
+	case b != nil:
+		return max(0, *b)
+	}
+	return otherwise
+}
+
+// leaveQueue gives up a place in the queue, or passes it on. c.mu is held.
+func (c *Conn) leaveQueue(slot chan struct{}) {
+	for i, s := range c.slots {
+		if s == slot {
+			c.slots = append(c.slots[:i], c.slots[i+1:]...)
+			return
+		}
+	}
+	c.wakeSlot() // it was woken meanwhile
+}
+
+// wakeSlot lets the first caller that waits try again. c.mu is held.
+func (c *Conn) wakeSlot() {
+	if len(c.slots) > 0 {
+		close(c.slots[0])
+		c.slots = c.slots[1:]
+	}
+}
+
+// mayCall holds state, direction and capabilities. c.mu is held.
+func (c *Conn) mayCall(method string) error {
+	svc := c.service()
+	state := c.State()
+	switch {
+	case state == Closed:
+		return &CallError{Method: method, Stage: StageQueue, Err: &ClosedError{Cause: c.err}}
+	case state == Draining:
+		return &StateError{Op: method, From: state, To: state}
+	case svc == nil:
+		if method != methodInitialize && method != methodDiscover && method != methodPing {
+			return &StateError{Op: method, From: state, To: state}
+		}
+		return nil
+	case method == methodInitialize || method == methodDiscover:
+		return nil
+	}
+	if m := svc.methods[method]; m != nil {
+		if m.Embedded || c.side == ClientSide && !m.FromClient || c.side == ServerSide && !m.FromServer {
+			return &DirectionError{Method: method, Revision: svc.o.Revision, Side: c.side}
+		}
+	} else if c.side == ServerSide && !svc.rules.ServerRequests {
+		return &DirectionError{Method: method, Revision: svc.o.Revision, Side: c.side}
+	}
+	if method == methodPing {
+		return nil // allowed before the handshake is over
+	}
+	if !svc.rules.Stateless && state != Ready && !(c.side == ServerSide && state == Initializing && c.opened.Load()) {
+		return &StateError{Op: method, From: state, To: state}
+	}
+	return c.gate.check(method)
+}
+
+// take removes the call that an id belongs to from the pending ones.
+func (c *Conn) take(id ID) *call {
+	if id.kind != idInt {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.takeLocked(id.num)
+}
+
+func (c *Conn) takeLocked(id int64) *call {
+	w := c.calls[id]
+	if w != nil {
+		delete(c.calls, id)
+		c.wakeSlot()
+	}
+	return w
+}
+
+// complete ends the wait of a call that was taken. inline says that this is
+// the goroutine that read the answer.
+func (c *Conn) complete(w *call, err error, inline bool) {
+	w.err = err
+	w.done.Store(true)
+	select {
+	case w.ch <- struct{}{}:
+	default:
+	}
+	if !inline && c.waker != nil {
+		c.waker.Wake(w)
+	}
+	if c.State() == Draining {
+		c.checkIdle()
+	}
+}
+
+// roundTrip sends a call's request and waits for its answer.
+func (c *Conn) roundTrip(ctx context.Context, w *call, params wire.Appender) error {
+	if err := c.sendCall(ctx, w, params); err != nil {
+		return err
+	}
+	return c.wait(ctx, w)
+}
+
+// sendCall sends the request. The carrier may have read the answer when it
+// returns.
+func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) error {
+	b := append(getBuf(), `{"jsonrpc":"2.0","id":`...)
+	b = strconv.AppendInt(b, w.id, 10)
+	b = append(b, `,"method":`...)
+	b = wire.AppendString(b, w.method)
+	if params != nil {
+		b = append(b, `,"params":`...)
+		b = params.AppendJSON(b)
+	}
+	b = append(b, '}')
+	c.sent.Add(1)
+	w.sent.Store(true)
+	f := Frame{Data: b, Header: w.header}
+	var err error
+	switch {
+	case w.in != nil:
+		w.in.ex.Detach()
+		w.in.sending.Lock()
+		if w.in.closed() {
+			err = &StateError{Op: w.method + " for a request that is over", From: c.State(), To: c.State()}
+		} else {
+			err = w.in.ex.Notify(ctx, f)
+		}
+		w.in.sending.Unlock()
+	case c.link == nil:
+		err = errNoLink
+	default:
+		err = c.link.Call(ctx, f, w)
+	}
+	putBuf(b)
+	if err == nil {
+		return nil
+	}
+	if c.take(NewID(w.id)) == nil { // it was completed meanwhile
+		<-w.ch
+		if w.err != nil {
+			return w.err
+		}
+		return nil
+	}
+	if ctx.Err() != nil && !errors.Is(err, ErrOverloaded) {
+		err = context.Cause(ctx)
+	}
+	w.err = &CallError{Method: w.method, ID: NewID(w.id), Stage: StageSend, Err: err}
+	w.done.Store(true)
+	return w.err
+}
+
+var errNoLink = errors.New("the carrier has no way to send outside of an exchange")
+
+// wait waits for the answer of a call that was sent.
+func (c *Conn) wait(ctx context.Context, w *call) error {
+	if !w.Done() {
+		select {
+		case <-w.ch:
+		case <-ctx.Done():
+			if c.giveUp(w) {
+				cause := context.Cause(ctx)
+				c.sendCancelled(w, reasonOf(cause))
+				return &CallError{Method: w.method, ID: NewID(w.id), Stage: StageReceive, Err: cause}
+			}
+			<-w.ch // completed this moment
+		}
+	}
+	return w.err
+}
+
+func reasonOf(cause error) string {
+	if errors.Is(cause, context.Canceled) && cause == context.Canceled { //nolint:errorlint // the bare sentinel says nothing
+		return "the caller gave up"
+	}
+	return cause.Error()
+}
+
+// giveUp takes a call out of the pending ones and remembers that an answer may
+// still come.
+func (c *Conn) giveUp(w *call) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.giveUpLocked(w)
+}
+
+func (c *Conn) giveUpLocked(w *call) bool {
+	if c.takeLocked(w.id) == nil {
+		return false
+	}
+	if c.gaveUp == nil {
+		c.gaveUp = make(map[int64]struct{})
+	}
+	if len(c.gaveUpQ) >= rememberedGiveUps {
+		delete(c.gaveUp, c.gaveUpQ[0])
+		c.gaveUpQ = c.gaveUpQ[1:]
+	}
+	c.gaveUp[w.id] = struct{}{}
+	c.gaveUpQ = append(c.gaveUpQ, w.id)
+	return true
+}
+
+// sendCancelled tells the peer that a call was given up.
+func (c *Conn) sendCancelled(w *call, reason string) {
+	if w.method == methodInitialize || c.rules.CloseCancels && w.in == nil {
+		return
+	}
+	if c.side == ServerSide {
+		if svc := c.Service(); svc != nil && !svc.rules.ServerRequests {
+			return
+		}
+	}
+	b := appendNotification(nil, methodCancelled, cancelledParams{NewID(w.id), reason})
+	var ex Exchange
+	if w.in != nil {
+		w.in.sending.Lock()
+		defer w.in.sending.Unlock()
+		if !w.in.closed() {
+			ex = w.in.ex
+		}
+	}
+	if err := c.sendFrame(endedContext, ex, b); errors.Is(err, context.Canceled) && ex == nil {
+		go func() { // a carrier that has to wait; the caller does not
+			ctx, cancel := context.WithTimeout(c.ctx, 5*time.Second)
+			defer cancel()
+			_ = c.sendFrame(ctx, nil, b)
+		}()
+	}
+}
+
+type cancelledParams struct {
+	id     ID
+	reason string
+}
+
+func (p cancelledParams) AppendJSON(b []byte) []byte {
+	b = append(b, `{"requestId":`...)
+	b = p.id.AppendJSON(b)
+	if p.reason != "" {
+		b = append(b, `,"reason":`...)
+		b = wire.AppendString(b, p.reason)
+	}
+	return append(b, '}')
+}
+
+// armTimer makes sure that the timer fires at t. c.mu is held.
+func (c *Conn) armTimer(t time.Time) {
+	if t.IsZero() || !c.timerAt.IsZero() && !t.Before(c.timerAt) {
+		return
+	}
+	c.timerAt = t
+	if c.timer == nil {
+		c.timer = time.AfterFunc(time.Until(t), c.expire)
+	} else {
+		c.timer.Reset(time.Until(t))
+	}
+}
+
+// expire gives up the calls whose deadline has passed.
+func (c *Conn) expire() {
+	now := time.Now()
+	var over []*call
+	c.mu.Lock()
+	c.timerAt = time.Time{}
+	var next time.Time
+	for _, w := range c.calls {
+		switch {
+		case w.deadline.IsZero():
+		case !w.deadline.After(now):
+			over = append(over, w)
+		case next.IsZero() || w.deadline.Before(next):
+			next = w.deadline
+		}
+	}
+	for _, w := range over {
+		c.giveUpLocked(w)
+	}
+	if c.State() != Closed {
+		c.armTimer(next)
+	}
+	c.mu.Unlock()
+	for _, w := range over {
+		e := &TimeoutError{Method: w.method, ID: NewID(w.id), After: w.timeout}
+		if !w.hard.IsZero() && !w.hard.After(now) {
+			e.Hard, e.After = true, w.hard.Sub(w.started)
+		}
+		c.sendCancelled(w, e.Error())
+		c.complete(w, e, false)
+	}
+}
+
+// response hands an answer to the call that waits for it. wrong says what is
+// the matter with the message, nil if nothing is.
+func (c *Conn) response(env *envelope, wrong error) {
+	w := env.call
+	if w == nil {
+		if w = c.take(env.id); w == nil {
+			c.stray(env, wrong)
+			return
+		}
+	}
+	var err error
+	switch {
+	case wrong != nil:
+		c.ev.note(Event{Kind: InvalidAnswer, Method: w.method, ID: env.id, Err: wrong}, env.data)
+		err = &CallError{Method: w.method, ID: env.id, Stage: StageDecode, Err: wrong}
+	case env.rpcErr != nil:
+		err = env.rpcErr
+	case env.has&hasDecoded != 0:
+	case w.result != nil:
+		if derr := wire.Decode(env.result, wire.Options{Lenient: true, Alias: true, MaxDepth: c.o.MaxDepth}, w.result); derr != nil {
+			c.ev.note(Event{Kind: InvalidAnswer, Method: w.method, ID: env.id, Err: derr}, env.data)
+			err = &CallError{Method: w.method, ID: env.id, Stage: StageDecode, Err: derr}
+		}
+	default:
+		w.raw = env.result
+	}
+	c.queue.answer(w, err)
+}
+
+// stray counts an answer that nobody waits for.
+func (c *Conn) stray(env *envelope, wrong error) {
+	kind := UnknownAnswer
+	c.mu.Lock()
+	if n, exact := env.id.Int(); exact {
+		if _, late := c.gaveUp[n]; late {
+			kind = LateAnswer
+			delete(c.gaveUp, n) // a second one is a duplicate
+		} else if n >= 1 && n <= c.nextID {
+			kind = DuplicateAnswer
+		}
+	} else if n, err := strconv.ParseFloat(looseNumber(env.id), 64); err == nil && n >= 1 && n <= float64(c.nextID) {
+		kind = WrongIDAnswer
+	}
+	c.mu.Unlock()
+	c.ev.note(Event{Kind: kind, ID: env.id, Err: wrong}, env.data)
+}
+
+// looseNumber is what an id would be as a number: of "1", 1.0.
+func looseNumber(id ID) string {
+	if s, ok := id.Str(); ok {
+		return s
+	}
+	return id.String()
+}
+
+// progressed is the peer's notifications/progress: it starts the call's clock
+// again and goes to the call's handler.
+func (c *Conn) progressed(env *envelope) {
+	token, _ := idOf(env.params.Get("progressToken"))
+	value, ok := env.params.Get("progress").Float()
+	n, exact := token.Int()
+	c.mu.Lock()
+	w := c.calls[n]
+	if !exact || !ok || w == nil || w.progress == nil {
+		c.mu.Unlock()
+		c.ev.note(Event{Kind: UnknownProgress, Method: env.method, ID: token}, env.data)
+		return
+	}
+	if w.timeout > 0 {
+		w.deadline = time.Now().Add(w.timeout)
+		if !w.hard.IsZero() && w.hard.Before(w.deadline) {
+			w.deadline = w.hard
+		}
+		c.armTimer(w.deadline)
+	}
+	f := w.progress
+	c.mu.Unlock()
+	p := Progress{Progress: value, Params: env.params}
+	if t, ok := env.params.Get("total").Float(); ok {
+		p.Total = &t
+	}
+	p.Message, _ = env.params.Get("message").Str()
+	c.queue.put(env.method, len(env.data), func() {
+		defer func() {
+			if v := recover(); v != nil {
+				_ = c.panicked(&inbound{method: env.method}, v)
+			}
+		}()
+		f(p)
+	})
+}
+
+// appendNotification appends a whole notification.
+func appendNotification(b []byte, method string, params wire.Appender) []byte {
+	b = append(b, `{"jsonrpc":"2.0","method":`...)
+	b = wire.AppendString(b, method)
+	if params != nil {
+		b = append(b, `,"params":`...)
+		b = params.AppendJSON(b)
+	}
+	return append(b, '}')
+}
+
+// sendFrame hands a frame over: to an exchange, or to the link.
+func (c *Conn) sendFrame(ctx context.Context, ex Exchange, data []byte) error {
+	c.sent.Add(1)
+	switch {
+	case ex != nil:
+		return ex.Notify(ctx, Frame{Data: data})
+	case c.link == nil:
+		return errNoLink
+	}
+	return c.link.Send(ctx, Frame{Data: data})
+}
+
+// notify sends a notification, for the request in where there is one.
+func (c *Conn) notify(ctx context.Context, in *inbound, method string, params wire.Appender) error {
+	c.mu.Lock()
+	svc := c.service()
+	if in != nil {
+		svc = in.svc
+	}
+	state := c.State()
+	var err error
+	switch {
+	case state == Closed:
+		err = &ClosedError{Cause: c.err}
+	case svc == nil:
+		err = &StateError{Op: method, From: state, To: state}
+	default:
+		if m := svc.methods[method]; m != nil && (c.side == ClientSide && !m.FromClient || c.side == ServerSide && !m.FromServer) {
+			err = &DirectionError{Method: method, Revision: svc.o.Revision, Side: c.side}
+		} else if c.gate != nil {
+			err = c.gate.check(method)
+		} else if svc.rules.Stateless && svc.caps != nil {
+			err = svc.own().check(method)
+		}
+	}
+	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if svc.rules.Listen && c.side == ServerSide {
+		if t, ok := topicOf(method); ok { // these travel on listen streams only
+			uri := ""
+			if params != nil {
+				uri, _ = wire.Raw(params.AppendJSON(nil)).Get("uri").Str()
+			}
+			svc.hub.publish(ctx, t, uri)
+			return nil
+		}
+	}
+	b := appendNotification(getBuf(), method, params)
+	defer putBuf(b)
+	if in == nil || in.ex == nil {
+		return c.sendFrame(ctx, nil, b)
+	}
+	in.sending.Lock()
+	defer in.sending.Unlock()
+	if in.closed() {
+		return &StateError{Op: method + " for a request that is over", From: state, To: state}
+	}
+	return c.sendFrame(ctx, in.ex, b)
+}
+
+// Notify sends a notification. params may be nil. Within a handler of the same
+// connection it belongs to the request being handled and is sent before the
+// answer; after the answer it is dropped with a *StateError.
+func Notify(ctx context.Context, c *Conn, method string, params wire.Appender) error {
+	in := inboundOf(ctx)
+	if in != nil && in.c != c {
+		in = nil
+	}
+	return c.notify(ctx, in, method, params)
+}
+
+// withMetadata returns the params that a call sends: a copy with the
+// connection's _meta, or the caller's own where nothing has to be added.
+func withMetadata[P any, PP Params[P]](c *Conn, w *call, params PP) wire.Appender {
+	c.mu.Lock()
+	m := c.meta
+	c.mu.Unlock()
+	if w.progress != nil {
+		m.ProgressToken = NewID(w.id)
+	}
+	if m == (Metadata{}) {
+		if params == nil {
+			return nil
+		}
+		return params
+	}
+	q := PP(new(P))
+	if params != nil {
+		*q = *params
+	}
+	q.SetMetadata(m)
+	return q
+}
+
+// CallTyped calls a method of the peer and decodes its result. params may be
+// nil for a method that needs none. Within a handler of the same connection
+// the call belongs to the request being handled.
+//
+// Errors: *Error (Remote) when the peer answered with one, *NotAdvertisedError,
+// *DirectionError, *StateError, *TimeoutError, and *CallError for all that is
+// about the carrier, the answer's shape, a bound (wrapping *OverloadError) or
+// the caller's context.
+func CallTyped[R, P any, PR interface {
+	*R
+	wire.Decoder
+}, PP Params[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
+	r := PR(new(R))
+	w, err := c.begin(ctx, method, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.roundTrip(ctx, w, withMetadata(c, w, params)); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// CallRaw calls a method with raw params (nil: none) and returns the raw
+// result, which is the caller's. The connection's _meta is not added.
+func CallRaw(ctx context.Context, c *Conn, method string, params wire.Raw) (wire.Raw, error) {
+	w, err := c.begin(ctx, method, nil)
+	if err != nil {
+		return nil, err
+	}
+	var p wire.Appender
+	if params != nil {
+		p = rawAppender(params)
+	}
+	if err := c.roundTrip(ctx, w, p); err != nil {
+		return nil, err
+	}
+	return w.raw, nil
+}
+
+// Ping asks the peer for a sign of life. Revisions without ping fail with a
+// *DirectionError.
+func (c *Conn) Ping(ctx context.Context) error {
+	if svc := c.Service(); svc != nil && !svc.rules.Ping {
+		return &DirectionError{Method: methodPing, Revision: svc.o.Revision, Side: c.side}
+	}
+	_, err := CallRaw(ctx, c, methodPing, nil)
+	return err
+}

@@ -1,0 +1,104 @@
+package jsonrpc
+
+import (
+	"strings"
+
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// advertised reports whether capabilities hold a path such as
+// "resources.subscribe". A member that is false or null does not count.
+func advertised(capabilities wire.Raw, path string) bool {
+	for v := capabilities; ; {
+		name, rest, more := strings.Cut(path, ".")
+		v = v.Get(name)
+		switch v.Kind() {
+		case wire.KindNone, wire.KindNull:
+			return false
+		case wire.KindBool:
+			if on, _ := v.Bool(); !on || more {
+				return false
+			}
+		}
+		if !more {
+			return true
+		}
+		path = rest
+	}
+}
+
+// gate says which methods may be sent on a connection.
+type gate struct {
+	missing map[string]string // method -> the capability that is not there
+}
+
+// newGate works out what side may send: own and peer are the capabilities of
+// either side, nil when unknown (then nothing is refused because of them).
+func newGate(methods []Method, side Side, own, peer wire.Raw) *gate {
+	g := &gate{missing: map[string]string{}}
+	for i := range methods {
+		m := &methods[i]
+		for _, path := range m.Capabilities {
+			who, bare := capabilitySide(path, side, m.Notification)
+			caps := peer
+			if who == side {
+				caps = own
+			}
+			if caps != nil && bare != "" && !advertised(caps, bare) {
+				g.missing[m.Name] = bare
+				break
+			}
+		}
+	}
+	return g
+}
+
+// capabilitySide splits a path of the method table into the side that has to
+// advertise it and the path itself, for a message that sender sends.
+func capabilitySide(path string, sender Side, notification bool) (Side, string) {
+	receiver := ServerSide
+	if sender == ServerSide {
+		receiver = ClientSide
+	}
+	prefix, bare, ok := strings.Cut(path, ":")
+	if !ok {
+		if notification {
+			return sender, path
+		}
+		return receiver, path
+	}
+	switch prefix {
+	case "server":
+		return ServerSide, bare
+	case "client":
+		return ClientSide, bare
+	case "sender":
+		return sender, bare
+	case "receiver":
+		return receiver, bare
+	}
+	return sender, "" // a condition of another kind ("request:"), not a capability
+}
+
+func (g *gate) check(method string) error {
+	if g == nil {
+		return nil
+	}
+	if c, ok := g.missing[method]; ok {
+		return &NotAdvertisedError{Method: method, Capability: c}
+	}
+	return nil
+}
+
+// levels are the log levels, least severe first.
+var levels = [...]string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// levelRank is the place of a level, or -1 for one that does not exist.
+func levelRank(level string) int {
+	for i, l := range levels {
+		if l == level {
+			return i
+		}
+	}
+	return -1
+}

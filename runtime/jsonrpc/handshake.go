@@ -1,0 +1,177 @@
+package jsonrpc
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// Initialize makes the handshake of a stateful revision: it sends initialize
+// (never cancelled by a notification), checks that the answer names the
+// service's revision or one of its Supported (*VersionError), remembers the
+// peer's info and capabilities, sends notifications/initialized, and is ready.
+// When it fails it closes the connection.
+func Initialize[R, P any, PR interface {
+	*R
+	wire.Decoder
+}, PP Params[P]](ctx context.Context, c *Conn, params PP) (PR, error) {
+	var p wire.Appender
+	if params != nil {
+		p = params
+	}
+	raw, err := c.initialize(ctx, p)
+	r := PR(new(R))
+	if err == nil {
+		err = c.decodeHandshake(methodInitialize, raw, r)
+	}
+	if err == nil {
+		err = c.declareInitialized(ctx)
+	}
+	if err != nil {
+		return nil, c.abandon(ctx, err)
+	}
+	return r, nil
+}
+
+// InitializeRaw is Initialize for a result whose type depends on the revision
+// that the peer chose: it returns the session, whose Result is the raw result.
+// params are those of initialize.
+func InitializeRaw(ctx context.Context, c *Conn, params wire.Appender) (Session, error) {
+	_, err := c.initialize(ctx, params)
+	if err == nil {
+		err = c.declareInitialized(ctx)
+	}
+	if err != nil {
+		return Session{}, c.abandon(ctx, err)
+	}
+	return c.Session(), nil
+}
+
+// initialize runs the handshake up to the answer.
+func (c *Conn) initialize(ctx context.Context, params wire.Appender) (wire.Raw, error) {
+	c.mu.Lock()
+	err := c.transition(methodInitialize, Initializing)
+	c.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	w, err := c.begin(ctx, methodInitialize, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.roundTrip(ctx, w, params); err != nil {
+		return nil, err
+	}
+	raw := w.raw
+	version, _ := raw.Get("protocolVersion").Str()
+	s := Session{Revision: version, Info: raw.Get("serverInfo"), Capabilities: capabilitiesOf(raw), Result: raw}
+	s.Instructions, _ = raw.Get("instructions").Str()
+	svc := c.Service()
+	if svc == nil { // the chooser sees the session
+		c.mu.Lock()
+		c.session = s
+		c.mu.Unlock()
+		svc = c.ch.Choose(c, &Peek{Method: methodInitialized})
+	}
+	if svc == nil {
+		return nil, &VersionError{Theirs: []string{version}}
+	}
+	if version != svc.o.Revision && !slices.Contains(svc.o.Supported, version) {
+		return nil, &VersionError{Ours: svc.o.Supported, Theirs: []string{version}}
+	}
+	c.mu.Lock()
+	c.setSession(svc, s)
+	c.mu.Unlock()
+	return raw, nil
+}
+
+// capabilitiesOf reads the capabilities of a handshake's result; a peer that
+// names none advertises nothing.
+func capabilitiesOf(result wire.Raw) wire.Raw {
+	if r := result.Get("capabilities"); r.Kind() == wire.KindObject {
+		return r
+	}
+	return wire.Raw("{}")
+}
+
+func (c *Conn) declareInitialized(ctx context.Context) error {
+	if err := c.sendFrame(ctx, nil, appendNotification(nil, methodInitialized, nil)); err != nil {
+		return &CallError{Method: methodInitialized, Stage: StageSend, Err: err}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.transition(methodInitialized, Ready)
+}
+
+// abandon closes a connection whose handshake failed.
+func (c *Conn) abandon(ctx context.Context, err error) error {
+	_ = c.Close(context.WithoutCancel(ctx))
+	return fmt.Errorf("handshake: %w", err)
+}
+
+func (c *Conn) decodeHandshake(method string, raw wire.Raw, r wire.Decoder) error {
+	if err := wire.Decode(raw, wire.Options{Lenient: true, Alias: true, MaxDepth: c.o.MaxDepth}, r); err != nil {
+		return &CallError{Method: method, Stage: StageDecode, Err: err}
+	}
+	return nil
+}
+
+// Discover asks a stateless server what it offers: it sends server/discover,
+// checks that the answer lists the service's revision (*VersionError),
+// remembers the peer's info and capabilities, and is ready. When it fails it
+// closes the connection, unless the peer answered with an error: then the
+// connection stays as it was, so that an older revision can be tried on it.
+func Discover[R, P any, PR interface {
+	*R
+	wire.Decoder
+}, PP Params[P]](ctx context.Context, c *Conn, params PP) (PR, error) {
+	r := PR(new(R))
+	w, err := c.begin(ctx, methodDiscover, nil)
+	if err != nil {
+		return nil, c.abandon(ctx, err)
+	}
+	if err := c.roundTrip(ctx, w, withMetadata(c, w, params)); err != nil {
+		if e, ok := err.(*Error); ok { //nolint:errorlint // roundTrip returns it bare
+			return nil, e
+		}
+		return nil, c.abandon(ctx, err)
+	}
+	if err := c.decodeHandshake(methodDiscover, w.raw, r); err != nil {
+		return nil, c.abandon(ctx, err)
+	}
+	if err := c.discovered(w.raw); err != nil {
+		return nil, c.abandon(ctx, err)
+	}
+	return r, nil
+}
+
+func (c *Conn) discovered(raw wire.Raw) error {
+	s := Session{Info: raw.Get("_meta").Get(metaServerInfo), Capabilities: capabilitiesOf(raw), Result: raw}
+	s.Instructions, _ = raw.Get("instructions").Str()
+	for v := range raw.Get("supportedVersions").Elems() {
+		if name, ok := v.Str(); ok {
+			s.Supported = append(s.Supported, name)
+		}
+	}
+	svc := c.Service()
+	if svc == nil {
+		svc = c.ch.Choose(c, &Peek{Method: methodDiscover})
+	}
+	if svc == nil || !slices.Contains(s.Supported, svc.o.Revision) {
+		e := &VersionError{Theirs: s.Supported}
+		if svc != nil {
+			e.Ours = []string{svc.o.Revision}
+		}
+		return e
+	}
+	s.Revision = svc.o.Revision
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.setSession(svc, s)
+	if c.State() == Ready {
+		return nil
+	}
+	return c.transition(methodDiscover, Ready)
+}

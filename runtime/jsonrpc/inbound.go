@@ -1,0 +1,252 @@
+package jsonrpc
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// inbound is a request or notification of the peer that is being handled. It
+// is the context of its handler: made once a message, without the allocations
+// of the standard ones unless somebody waits for it to end.
+type inbound struct {
+	parent context.Context
+	c      *Conn
+	svc    *Service
+	ex     Exchange // nil for a notification taken from the queue
+	id     ID
+	method string
+	header map[string][]string
+	data   []byte
+	params any // decoded, or wire.Raw
+
+	// sending is held while something is handed to the exchange, so that
+	// nothing follows the answer and progress keeps its order. It comes
+	// before mu.
+	sending sync.Mutex
+
+	mu       sync.Mutex
+	done     chan struct{} // made when somebody asks
+	err      error
+	cause    error
+	finished bool // answered or given up: nothing more may be sent
+	canceled bool // by the peer: no answer
+	after    []*afterFunc
+	stop     func() bool // of the watch on the parent
+	token    ID
+	tokenSet bool
+	progress float64
+	reported bool
+	listen   *listenStream
+}
+
+type afterFunc struct {
+	f func()
+}
+
+type inboundKey struct{}
+
+// inboundOf finds the message that a context belongs to, nil for none.
+func inboundOf(ctx context.Context) *inbound {
+	in, _ := ctx.Value(inboundKey{}).(*inbound)
+	return in
+}
+
+// Deadline is the parent's.
+func (in *inbound) Deadline() (time.Time, bool) { return in.parent.Deadline() }
+
+// Value finds the message itself, and the parent's values.
+func (in *inbound) Value(key any) any {
+	if _, ok := key.(inboundKey); ok {
+		return in
+	}
+	return in.parent.Value(key)
+}
+
+// Err says why the handler should stop, nil while it should not.
+func (in *inbound) Err() error {
+	in.mu.Lock()
+	err := in.err
+	in.mu.Unlock()
+	if err == nil {
+		err = in.parent.Err()
+	}
+	return err
+}
+
+// Done is closed when the handler should stop.
+func (in *inbound) Done() <-chan struct{} {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.done == nil {
+		in.done = make(chan struct{})
+		if in.err != nil {
+			close(in.done)
+		}
+		in.watchParent()
+	}
+	return in.done
+}
+
+// AfterFunc lets the standard contexts derive from this one without a
+// goroutine each.
+func (in *inbound) AfterFunc(f func()) func() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.err != nil {
+		go f()
+		return func() bool { return false }
+	}
+	a := &afterFunc{f: f}
+	in.after = append(in.after, a)
+	in.watchParent()
+	return func() bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		for i, x := range in.after {
+			if x == a {
+				in.after = append(in.after[:i], in.after[i+1:]...)
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// watchParent passes the parent's end on, once somebody waits for ours.
+func (in *inbound) watchParent() {
+	if in.stop == nil && in.err == nil && in.parent.Done() != nil {
+		in.stop = context.AfterFunc(in.parent, func() { in.end(in.parent.Err(), context.Cause(in.parent)) })
+	}
+}
+
+// end ends the context. Later calls do nothing.
+func (in *inbound) end(err, cause error) {
+	in.mu.Lock()
+	if in.err != nil {
+		in.mu.Unlock()
+		return
+	}
+	in.err, in.cause = err, cause
+	if in.done != nil {
+		close(in.done)
+	}
+	after, stop := in.after, in.stop
+	in.after, in.stop = nil, nil
+	in.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	for _, a := range after {
+		go a.f()
+	}
+}
+
+// CanceledError is why a handler's context ended when the peer cancelled its
+// request: Peer.Cause returns it.
+type CanceledError struct {
+	Reason string // the peer's words, may be empty
+}
+
+func (e *CanceledError) Error() string {
+	if e.Reason == "" {
+		return "canceled by the peer"
+	}
+	return fmt.Sprintf("canceled by the peer: %s", e.Reason)
+}
+
+// Is reports whether target is context.Canceled.
+func (e *CanceledError) Is(target error) bool { return target == context.Canceled }
+
+// cancel is the peer's notifications/cancelled.
+func (in *inbound) cancel(reason string) {
+	in.mu.Lock()
+	if in.finished {
+		in.mu.Unlock()
+		return
+	}
+	in.canceled = true
+	in.mu.Unlock()
+	in.end(context.Canceled, &CanceledError{Reason: reason})
+}
+
+// finish marks that the answer is due. It reports whether one may be sent.
+// From here on nothing else is sent for the message.
+func (in *inbound) finish() bool {
+	in.sending.Lock()
+	defer in.sending.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.finished {
+		return false
+	}
+	in.finished = true
+	return !in.canceled
+}
+
+// closed reports whether nothing more may be sent for the message.
+func (in *inbound) closed() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.finished || in.canceled
+}
+
+// release ends the context after the answer, for whoever still holds it.
+func (in *inbound) release() {
+	in.mu.Lock()
+	idle := in.done == nil && in.after == nil && in.stop == nil
+	if idle && in.err == nil {
+		in.err = context.Canceled
+	}
+	in.mu.Unlock()
+	if !idle {
+		in.end(context.Canceled, context.Canceled)
+	}
+}
+
+// metadata reads what the _meta of the params said.
+func (in *inbound) metadata() Metadata {
+	if m, ok := in.params.(interface{ Metadata() Metadata }); ok {
+		return m.Metadata()
+	}
+	if raw, ok := in.params.(wire.Raw); ok {
+		return rawMetadata(raw)
+	}
+	return Metadata{}
+}
+
+// rawMetadata reads _meta from params that were not decoded.
+func rawMetadata(params wire.Raw) (m Metadata) {
+	meta := params.Get("_meta")
+	if meta == nil {
+		return m
+	}
+	if t := meta.Get("progressToken"); t != nil {
+		m.ProgressToken, _ = idOf(t)
+	}
+	m.ProtocolVersion, _ = meta.Get(metaVersion).Str()
+	m.LogLevel, _ = meta.Get(metaLogLevel).Str()
+	if s := meta.Get(metaSubscriptionID); s != nil {
+		m.SubscriptionID, _ = idOf(s)
+	}
+	if r := meta.Get(metaPrefix + "clientInfo"); r != nil {
+		m.ClientInfo = rawAppender(r)
+	}
+	if r := meta.Get(metaCapabilities); r != nil {
+		m.ClientCapabilities = rawAppender(r)
+	}
+	return m
+}
+
+// rawAppender makes a raw value an Appender; nil is an empty object.
+type rawAppender wire.Raw
+
+func (r rawAppender) AppendJSON(b []byte) []byte {
+	if r == nil {
+		return append(b, "{}"...)
+	}
+	return wire.AppendRaw(b, wire.Raw(r))
+}

@@ -1,0 +1,494 @@
+package jsonrpc
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// topic is something that a client can listen for.
+type topic uint8
+
+const (
+	topicTools topic = iota
+	topicPrompts
+	topicResources
+	topicUpdated
+	topics
+)
+
+var topicMethods = [topics]string{
+	"notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed", "notifications/resources/updated",
+}
+
+// The members of params.notifications of subscriptions/listen.
+var topicMembers = [topics]string{"toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions"}
+
+func topicOf(method string) (topic, bool) {
+	for t, m := range topicMethods {
+		if m == method {
+			return topic(t), true
+		}
+	}
+	return 0, false
+}
+
+// watches reports whether a set of resources holds uri or one above it.
+func watches(set map[string]struct{}, uri string) bool {
+	if _, ok := set[uri]; ok {
+		return true
+	}
+	for w := range set {
+		if rest, ok := strings.CutPrefix(uri, w); ok && (strings.HasSuffix(w, "/") || strings.HasPrefix(rest, "/")) {
+			return true
+		}
+	}
+	return false
+}
+
+// Hub spreads change notifications to all connections that want them: plain
+// ones in stateful revisions (resources/updated only to those that
+// subscribed), on the subscriptions/listen streams that asked for them in
+// stateless ones. The zero value is ready; one hub may serve several services.
+// Nothing waits for a slow peer: what its carrier cannot take is dropped and
+// counted on its connection.
+type Hub struct {
+	mu      sync.Mutex
+	conns   map[*Conn]struct{}
+	listens map[*listenStream]struct{}
+}
+
+// ToolsListChanged says that the list of tools changed.
+func (h *Hub) ToolsListChanged(ctx context.Context) { h.publish(ctx, topicTools, "") }
+
+// PromptsListChanged says that the list of prompts changed.
+func (h *Hub) PromptsListChanged(ctx context.Context) { h.publish(ctx, topicPrompts, "") }
+
+// ResourcesListChanged says that the list of resources changed.
+func (h *Hub) ResourcesListChanged(ctx context.Context) { h.publish(ctx, topicResources, "") }
+
+// ResourceUpdated says that a resource changed.
+func (h *Hub) ResourceUpdated(ctx context.Context, uri string) { h.publish(ctx, topicUpdated, uri) }
+
+func (h *Hub) publish(_ context.Context, t topic, uri string) {
+	h.mu.Lock()
+	conns := make([]*Conn, 0, len(h.conns))
+	for c := range h.conns {
+		conns = append(conns, c)
+	}
+	listens := make([]*listenStream, 0, len(h.listens))
+	for l := range h.listens {
+		listens = append(listens, l)
+	}
+	h.mu.Unlock()
+	for _, c := range conns {
+		_ = c.changed(endedContext, t, uri)
+	}
+	for _, l := range listens {
+		l.publish(t, uri)
+	}
+}
+
+func (h *Hub) add(c *Conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.conns == nil {
+		h.conns = make(map[*Conn]struct{})
+	}
+	h.conns[c] = struct{}{}
+}
+
+func (h *Hub) remove(c *Conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.conns, c)
+}
+
+func (h *Hub) addListen(l *listenStream, on bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !on {
+		delete(h.listens, l)
+		return
+	}
+	if h.listens == nil {
+		h.listens = make(map[*listenStream]struct{})
+	}
+	h.listens[l] = struct{}{}
+}
+
+// changed sends a change notification of a stateful revision.
+func (c *Conn) changed(ctx context.Context, t topic, uri string) error {
+	if t == topicUpdated && !c.Subscribed(uri) {
+		return nil
+	}
+	err := c.notify(ctx, nil, topicMethods[t], changeParams{uri: uri})
+	if err != nil {
+		c.ev.note(Event{Kind: DroppedAnswer, Method: topicMethods[t], Err: err}, nil)
+	}
+	return err
+}
+
+// changeParams are the params of a change notification.
+type changeParams struct {
+	uri string
+	sub ID
+}
+
+func (p changeParams) AppendJSON(b []byte) []byte {
+	b = append(b, '{')
+	if p.uri != "" {
+		b = append(b, `"uri":`...)
+		b = wire.AppendString(b, p.uri)
+	}
+	if !p.sub.IsZero() {
+		if p.uri != "" {
+			b = append(b, ',')
+		}
+		b = appendSubscription(b, p.sub)
+	}
+	return append(b, '}')
+}
+
+// appendSubscription appends a _meta member that names a subscription.
+func appendSubscription(b []byte, id ID) []byte {
+	b = append(b, `"_meta":{"`+metaSubscriptionID+`":`...)
+	b = id.AppendJSON(b)
+	return append(b, '}')
+}
+
+// listenStream is one subscriptions/listen of the peer. It runs without a
+// goroutine: it is there until it is ended.
+type listenStream struct {
+	in     *inbound
+	wants  [topics]bool
+	uris   map[string]struct{}
+	asked  []string // the resources, in order
+	mu     sync.Mutex
+	closed bool
+	stop   func() bool
+}
+
+// prepareListen reads the params of subscriptions/listen and keeps what this
+// server honours.
+func (c *Conn) prepareListen(in *inbound, params wire.Raw) *Error {
+	svc := in.svc
+	n := params.Get("notifications")
+	if n.Kind() != wire.KindObject {
+		return Errorf(CodeInvalidParams, "%s: params.notifications: want an object", methodListen)
+	}
+	o := &svc.o.Listen
+	offered := [topics]bool{o.ToolsListChanged, o.PromptsListChanged, o.ResourcesListChanged, o.ResourceUpdates}
+	l := &listenStream{in: in}
+	for t := range topicUpdated {
+		switch v := n.Get(topicMembers[t]); v.Kind() {
+		case wire.KindNone:
+		case wire.KindBool:
+			on, _ := v.Bool()
+			l.wants[t] = on && offered[t]
+		default:
+			return Errorf(CodeInvalidParams, "%s: params.notifications.%s: want a boolean", methodListen, topicMembers[t])
+		}
+	}
+	switch v := n.Get(topicMembers[topicUpdated]); v.Kind() {
+	case wire.KindNone:
+	case wire.KindArray:
+		for u := range v.Elems() {
+			uri, ok := u.Str()
+			if !ok {
+				return Errorf(CodeInvalidParams, "%s: params.notifications.%s: want strings", methodListen, topicMembers[topicUpdated])
+			}
+			if !offered[topicUpdated] || o.AllowURI != nil && !o.AllowURI(in, uri) {
+				continue
+			}
+			if _, twice := l.uris[uri]; twice {
+				continue
+			}
+			if l.uris == nil {
+				l.uris = make(map[string]struct{})
+			}
+			l.uris[uri] = struct{}{}
+			l.asked = append(l.asked, uri)
+		}
+		l.wants[topicUpdated] = len(l.uris) > 0
+	default:
+		return Errorf(CodeInvalidParams, "%s: params.notifications.%s: want an array", methodListen, topicMembers[topicUpdated])
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	limit := c.o.MaxInFlight
+	if limit <= 0 {
+		limit = defaultInFlight
+	}
+	if c.streams >= limit {
+		return &Error{Code: CodeOverloaded, Message: "too many subscriptions", Data: overloadData}
+	}
+	c.streams++
+	in.listen = l
+	return nil
+}
+
+// start acknowledges the subscription, as its first frame, and keeps it. One
+// that nothing can come of ends at once.
+func (l *listenStream) start() {
+	in := l.in
+	in.ex.Detach()
+	in.c.handling.Add(-1) // an open subscription keeps no drain waiting
+	l.mu.Lock()
+	in.svc.hub.addListen(l, true)
+	err := in.c.sendFrame(in.c.ctx, in.ex, appendNotification(nil, methodAcknowledged, l))
+	l.mu.Unlock()
+	if done := in.parent.Done(); done != nil {
+		stop := context.AfterFunc(in.parent, func() { l.end(false) })
+		l.mu.Lock()
+		l.stop = stop
+		l.mu.Unlock()
+	}
+	if err != nil || l.wants == [topics]bool{} || in.c.State() >= Draining {
+		l.end(err == nil)
+	}
+}
+
+// AppendJSON appends the params of the acknowledgement.
+func (l *listenStream) AppendJSON(b []byte) []byte {
+	b = append(b, `{"notifications":{`...)
+	n := len(b)
+	for t, on := range l.wants {
+		if !on {
+			continue
+		}
+		if len(b) > n {
+			b = append(b, ',')
+		}
+		b = wire.AppendString(b, topicMembers[t])
+		b = append(b, ':')
+		if topic(t) != topicUpdated {
+			b = append(b, "true"...)
+			continue
+		}
+		for i, u := range l.asked {
+			b = append(b, "[,"[min(i, 1)])
+			b = wire.AppendString(b, u)
+		}
+		b = append(b, ']')
+	}
+	b = append(b, `},`...)
+	b = appendSubscription(b, l.in.id)
+	return append(b, '}')
+}
+
+func (l *listenStream) publish(t topic, uri string) {
+	if !l.wants[t] || t == topicUpdated && !watches(l.uris, uri) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	c := l.in.c
+	if err := c.sendFrame(endedContext, l.in.ex, appendNotification(nil, topicMethods[t], changeParams{uri: uri, sub: l.in.id})); err != nil {
+		c.ev.note(Event{Kind: DroppedAnswer, Method: topicMethods[t], ID: l.in.id, Err: err}, nil)
+	}
+}
+
+// end ends the subscription, with its result when the server wants it to end
+// and with nothing when the client does.
+func (l *listenStream) end(result bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	l.closed = true
+	if l.stop != nil {
+		l.stop()
+	}
+	in, c := l.in, l.in.c
+	in.svc.hub.addListen(l, false)
+	c.mu.Lock()
+	delete(c.inflight, in.id)
+	c.streams--
+	c.mu.Unlock()
+	f := Frame{}
+	if in.finish() && result {
+		b := append([]byte(nil), `{"jsonrpc":"2.0","id":`...)
+		b = in.id.AppendJSON(b)
+		b = append(b, `,"result":`...)
+		n := len(b)
+		b = append(b, `{"resultType":"complete",`...)
+		b = append(appendSubscription(b, in.id), '}')
+		if in.svc.info != nil {
+			b = addServerInfo(b, n, in.svc.info, false)
+		}
+		f.Data = append(b, '}')
+		c.sent.Add(1)
+	}
+	if err := in.ex.Reply(c.ctx, f); err != nil && f.Data != nil {
+		c.ev.note(Event{Kind: DroppedAnswer, Method: methodListen, ID: in.id, Err: err}, nil)
+	}
+	in.release()
+}
+
+// Subscription is an open subscriptions/listen of ours.
+type Subscription struct {
+	c   *Conn
+	w   *call
+	f   func(method string, params wire.Raw)
+	ack chan struct{}
+
+	mu      sync.Mutex
+	honours wire.Raw
+	acked   bool
+	done    chan struct{}
+	ended   bool
+	err     error
+}
+
+// Listen opens a subscriptions/listen stream (2026-07-28) and returns when the
+// server has acknowledged it, or failed to within the request timeout. f gets
+// each notification of the stream, in order, on the goroutine that handles
+// notifications; it may be nil, as the service's own handlers get them too.
+// The subscription does not survive the connection.
+func Listen[P any, PP Params[P]](ctx context.Context, c *Conn, params PP, f func(method string, params wire.Raw)) (*Subscription, error) {
+	s := &Subscription{c: c, f: f, ack: make(chan struct{}), done: make(chan struct{})}
+	o := *callOptions(ctx)
+	timeout := pick(o.Timeout, c.o.Timeout, defaultTimeout)
+	o.Timeout, o.MaxTimeout, o.Progress = new(time.Duration), new(time.Duration), nil
+	w, err := c.begin(WithCallOptions(ctx, o), methodListen, nil)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	w.sub, s.w = s, w
+	c.mu.Unlock()
+	// The call outlives ctx, so it is sent and waited for apart.
+	go func() {
+		err := c.roundTrip(context.WithoutCancel(ctx), w, withMetadata(c, w, params))
+		s.finish(err)
+	}()
+	wait := ctx
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		wait, cancel = context.WithTimeoutCause(ctx, timeout, &TimeoutError{Method: methodListen, ID: NewID(w.id), After: timeout})
+		defer cancel()
+	}
+	select {
+	case <-s.ack:
+		return s, nil
+	case <-s.done:
+		select {
+		case <-s.ack: // acknowledged and ended at once
+			return s, nil
+		default:
+		}
+		if err := s.Err(); err != nil {
+			return nil, err
+		}
+		return nil, &CallError{Method: methodListen, ID: NewID(w.id), Stage: StageReceive, Err: errNoAck}
+	case <-wait.Done():
+		s.Close()
+		return nil, context.Cause(wait)
+	}
+}
+
+var errNoAck = NewError(CodeInternalError, "the server ended the subscription without acknowledging it")
+
+// ID is the id of the listen request, which its notifications name.
+func (s *Subscription) ID() ID { return NewID(s.w.id) }
+
+// Honoured is what the server acknowledged: the notifications object.
+func (s *Subscription) Honoured() wire.Raw {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.honours
+}
+
+// Done is closed when the subscription has ended.
+func (s *Subscription) Done() <-chan struct{} { return s.done }
+
+// Err says why it ended: nil while it is open, after Close and when the server
+// ended it in good order.
+func (s *Subscription) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Close ends the subscription and tells the server.
+func (s *Subscription) Close() {
+	if s.c.giveUp(s.w) {
+		s.c.sendCancelled(s.w, "the client stopped listening")
+		s.c.complete(s.w, nil, false)
+	}
+	<-s.done
+}
+
+func (s *Subscription) finish(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.ended, s.err = true, err
+		close(s.done)
+	}
+}
+
+// routeSubscription hands a notification to the subscription that it names.
+func (c *Conn) routeSubscription(env *envelope) bool {
+	id, ok := idOf(env.params.Get("_meta").Get(metaSubscriptionID))
+	n, exact := id.Int()
+	if !ok || !exact {
+		return false
+	}
+	c.mu.Lock()
+	var s *Subscription
+	if w := c.calls[n]; w != nil {
+		s = w.sub
+	}
+	c.mu.Unlock()
+	if s == nil {
+		return false
+	}
+	c.queue.put(env.method, len(env.data), func() {
+		if env.method == methodAcknowledged {
+			s.mu.Lock()
+			if !s.acked {
+				s.acked, s.honours = true, env.params.Get("notifications")
+				close(s.ack)
+			}
+			s.mu.Unlock()
+			return
+		}
+		if s.f == nil {
+			return
+		}
+		defer func() {
+			if v := recover(); v != nil {
+				_ = c.panicked(&inbound{method: env.method}, v)
+			}
+		}()
+		s.f(env.method, env.params)
+	})
+	return true
+}
+
+// endSubscription is the server's cancellation of a listen of ours.
+func (c *Conn) endSubscription(id ID, reason string) bool {
+	n, exact := id.Int()
+	if !exact {
+		return false
+	}
+	c.mu.Lock()
+	w := c.calls[n]
+	if w == nil || w.sub == nil {
+		c.mu.Unlock()
+		return false
+	}
+	c.giveUpLocked(w)
+	c.mu.Unlock()
+	c.queue.answer(w, &CanceledError{Reason: reason})
+	return true
+}

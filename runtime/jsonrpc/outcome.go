@@ -1,0 +1,316 @@
+package jsonrpc
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// maxRounds bounds how often one call is answered with a request for input.
+const maxRounds = 10
+
+// inputOutcome decodes a result by its resultType.
+type inputOutcome[R, I any, PR interface {
+	*R
+	wire.Decoder
+}, PI interface {
+	*I
+	wire.Decoder
+	ResultError
+}] struct {
+	result PR
+	input  PI
+	other  *ResultTypeError
+}
+
+func (o *inputOutcome[R, I, PR, PI]) DecodeJSON(d *wire.Dec) error {
+	switch t, ok, err := d.Disc("resultType"); {
+	case err != nil:
+		return err
+	case !ok || t == "complete":
+		o.result = new(R)
+		return o.result.DecodeJSON(d)
+	case t == "input_required":
+		o.input = new(I)
+		return o.input.DecodeJSON(d)
+	default:
+		o.other = &ResultTypeError{Type: t}
+		_, err := d.RawObject()
+		return err
+	}
+}
+
+// CallInput is CallTyped for methods whose result may ask for input: with
+// resultType input_required the error is a PI, with any other that is not
+// complete a *ResultTypeError.
+func CallInput[R, I, P any, PR interface {
+	*R
+	wire.Decoder
+}, PI interface {
+	*I
+	wire.Decoder
+	ResultError
+}, PP Params[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
+	o := new(inputOutcome[R, I, PR, PI])
+	w, err := c.begin(ctx, method, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.roundTrip(ctx, w, withMetadata(c, w, params)); err != nil {
+		return nil, err
+	}
+	switch {
+	case o.input != nil:
+		return nil, o.input
+	case o.other != nil:
+		return nil, o.other
+	}
+	return o.result, nil
+}
+
+// taskOutcome decodes a result that is a task when it has that member.
+type taskOutcome[R, T any, PR interface {
+	*R
+	wire.Decoder
+}, PT interface {
+	*T
+	wire.Decoder
+	ResultError
+}] struct {
+	result PR
+	task   PT
+}
+
+func (o *taskOutcome[R, T, PR, PT]) DecodeJSON(d *wire.Dec) error {
+	is, err := d.Has("task")
+	if err != nil {
+		return err
+	}
+	if is {
+		o.task = new(T)
+		return o.task.DecodeJSON(d)
+	}
+	o.result = new(R)
+	return o.result.DecodeJSON(d)
+}
+
+// CallTask is CallTyped for calls that asked for a task: when the result has a
+// task member the error is a PT.
+func CallTask[R, T, P any, PR interface {
+	*R
+	wire.Decoder
+}, PT interface {
+	*T
+	wire.Decoder
+	ResultError
+}, PP Params[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
+	o := new(taskOutcome[R, T, PR, PT])
+	w, err := c.begin(ctx, method, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.roundTrip(ctx, w, withMetadata(c, w, params)); err != nil {
+		return nil, err
+	}
+	if o.task != nil {
+		return nil, o.task
+	}
+	return o.result, nil
+}
+
+// InputRequest is one entry of inputRequests.
+type InputRequest struct {
+	Method string
+	Params wire.Raw // nil if absent
+}
+
+// InputRequired is what the generated InputRequiredError implements.
+type InputRequired interface {
+	ResultError
+	// Inputs yields the requests, in a stable order.
+	Inputs() iter.Seq2[string, InputRequest]
+	// State returns requestState and whether it is there.
+	State() (string, bool)
+}
+
+// InputParams is what generated params of methods that may ask for input
+// implement.
+type InputParams[P any] interface {
+	Params[P]
+	// SetInputs sets inputResponses (nil: none) and requestState (nil:
+	// none). It is called on a shallow copy.
+	SetInputs(responses map[string]wire.Raw, state *string)
+}
+
+// CallRounds is CallInput that answers the server's requests for input with
+// the handlers of the connection's own service, one after the other, and calls
+// again, with a new id, until the result is complete or ten rounds have
+// passed. When there is no handler for one of the requests it returns the
+// InputRequired to the caller, and so it does when a handler fails, with the
+// handler's error joined.
+func CallRounds[R, I, P any, PR interface {
+	*R
+	wire.Decoder
+}, PI interface {
+	*I
+	wire.Decoder
+	InputRequired
+}, PP InputParams[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
+	for round := 1; ; round++ {
+		r, err := CallInput[R, I, P, PR, PI](ctx, c, method, params)
+		if err == nil {
+			return r, nil
+		}
+		need, ok := err.(PI) //nolint:errorlint // CallInput returns it bare
+		if !ok {
+			return nil, err
+		}
+		if round == maxRounds {
+			return nil, fmt.Errorf("%s: still asked for input after %d rounds: %w", method, maxRounds, err)
+		}
+		responses, ok, aerr := c.answerInputs(ctx, need)
+		switch {
+		case aerr != nil:
+			return nil, &InputError{Err: aerr, Required: need}
+		case !ok:
+			return nil, need
+		}
+		q := PP(new(P))
+		if params != nil {
+			*q = *params
+		}
+		var state *string
+		if s, has := need.State(); has {
+			state = &s
+		}
+		q.SetInputs(responses, state)
+		params = q
+	}
+}
+
+// InputError is a request for input that a handler failed to answer. Both the
+// handler's error and the InputRequired can be found with errors.As.
+type InputError struct {
+	Err      error
+	Required InputRequired
+}
+
+func (e *InputError) Error() string { return fmt.Sprintf("answering a request for input: %v", e.Err) }
+
+// Unwrap returns both errors.
+func (e *InputError) Unwrap() []error { return []error{e.Err, e.Required} }
+
+// answerInputs answers all requests with the service's handlers. It is false
+// when one has none, before any is asked.
+func (c *Conn) answerInputs(ctx context.Context, need InputRequired) (map[string]wire.Raw, bool, error) {
+	svc := c.Service()
+	if svc == nil {
+		return nil, false, nil
+	}
+	for _, q := range need.Inputs() {
+		if e := svc.entries[q.Method]; e == nil || e.call == nil {
+			return nil, false, nil
+		}
+	}
+	var responses map[string]wire.Raw
+	for key, q := range need.Inputs() {
+		r, err := c.AnswerInput(ctx, q)
+		if err != nil {
+			return nil, false, fmt.Errorf("%s (%q): %w", q.Method, key, err)
+		}
+		if responses == nil {
+			responses = make(map[string]wire.Raw)
+		}
+		responses[key] = r
+	}
+	return responses, true, nil
+}
+
+// AnswerInput runs the handler that the connection's own service has for an
+// embedded request, and returns its bare result. Without one the error has
+// CodeMethodNotFound.
+func (c *Conn) AnswerInput(ctx context.Context, q InputRequest) (wire.Raw, error) {
+	svc := c.Service()
+	if svc == nil {
+		return nil, methodNotFound(q.Method)
+	}
+	e := svc.entries[q.Method]
+	if e == nil || e.call == nil {
+		return nil, methodNotFound(q.Method)
+	}
+	in := &inbound{parent: ctx, c: c, svc: svc, method: q.Method, data: q.Params}
+	defer in.release()
+	if q.Params != nil {
+		p, err := decodeParams(e, q.Params, c.o.MaxDepth)
+		if err != nil {
+			return nil, invalidParams(err)
+		}
+		in.params = p
+	} else if e.required {
+		return nil, Errorf(CodeInvalidParams, "%s: params are required", q.Method)
+	}
+	out, err := c.invoke(e, in, nil)
+	return out, err
+}
+
+const (
+	maxPages = 1_000
+	maxItems = 10_000
+)
+
+// Pages iterates over the items of a paginated list. call fetches one page,
+// items and next read it, and set puts a cursor into the copy of the params
+// that the next call gets. It ends with an error on a repeated cursor, and
+// after 1,000 pages or 10,000 items when there are more.
+func Pages[P, R, T any](ctx context.Context, params *P, call func(context.Context, *P) (*R, error), items func(*R) []T, next func(*R) *string, set func(*P, *string)) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		seen := map[string]bool{}
+		count := 0
+		p := params
+		for page := 1; ; page++ {
+			r, err := call(ctx, p)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			list := items(r)
+			for i := range list {
+				if count++; count > maxItems {
+					yield(nil, &OverloadError{What: "items of a list", Limit: maxItems})
+					return
+				}
+				if !yield(&list[i], nil) {
+					return
+				}
+			}
+			cursor := next(r)
+			if cursor == nil {
+				return
+			}
+			if seen[*cursor] {
+				yield(nil, &CursorError{Cursor: *cursor})
+				return
+			}
+			if page == maxPages {
+				yield(nil, &OverloadError{What: "pages of a list", Limit: maxPages})
+				return
+			}
+			seen[*cursor] = true
+			q := new(P)
+			if params != nil {
+				*q = *params
+			}
+			set(q, cursor)
+			p = q
+		}
+	}
+}
+
+// CursorError is a list whose cursor came a second time: it would never end.
+type CursorError struct {
+	Cursor string
+}
+
+func (e *CursorError) Error() string { return fmt.Sprintf("the cursor %q came twice", e.Cursor) }

@@ -1,0 +1,196 @@
+package jsonrpc
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	overtakeAfter = 2 * time.Millisecond // an answer waits this long for a handler that does not move
+	maxQueueBytes = 16 << 20             // of messages in the queue
+)
+
+// note is one notification, or one piece of progress, on its way to a handler.
+type note struct {
+	seq  uint64
+	size int
+	run  func()
+}
+
+// queue hands notifications to their handlers, in order, on a goroutine of its
+// own that lives while there are any. Answers that were read after a
+// notification are handed over after it, unless its handler is slow.
+type queue struct {
+	c       *Conn
+	mu      sync.Mutex
+	notes   []note
+	head    int
+	bytes   int
+	running bool
+	shut    bool
+	seq     uint64 // of the last note put in
+	handled uint64 // all up to here are done with
+	held    []heldAnswer
+	timer   *time.Timer
+	tick    uint64 // handled at the last tick
+}
+
+type heldAnswer struct {
+	after uint64
+	w     *call
+	err   error
+}
+
+func (q *queue) length() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.notes) - q.head
+}
+
+// put adds a note. When the queue is full the oldest goes.
+func (q *queue) put(method string, size int, run func()) {
+	limit := q.c.o.MaxQueuedNotifications
+	if limit <= 0 {
+		limit = defaultQueued
+	}
+	q.mu.Lock()
+	if q.shut {
+		q.mu.Unlock()
+		return
+	}
+	dropped := 0
+	for len(q.notes)-q.head >= limit || q.bytes > 0 && q.bytes+size > maxQueueBytes {
+		q.bytes -= q.notes[q.head].size
+		q.notes[q.head] = note{}
+		q.head++
+		dropped++
+	}
+	if q.head > 0 && q.head >= len(q.notes)/2 {
+		q.notes = append(q.notes[:0], q.notes[q.head:]...)
+		q.head = 0
+	}
+	q.seq++
+	q.notes = append(q.notes, note{seq: q.seq, size: size, run: run})
+	q.bytes += size
+	start := !q.running
+	q.running = true
+	q.mu.Unlock()
+	for range dropped {
+		q.c.ev.note(Event{Kind: DroppedNotification, Method: method}, nil)
+	}
+	if start {
+		go q.loop()
+	}
+}
+
+func (q *queue) loop() {
+	for {
+		q.mu.Lock()
+		if q.head == len(q.notes) || q.shut {
+			q.running = false
+			q.notes, q.head, q.bytes = nil, 0, 0
+			q.handled = q.seq
+			ready := q.release(q.seq)
+			q.mu.Unlock()
+			q.hand(ready)
+			return
+		}
+		n := q.notes[q.head]
+		q.notes[q.head] = note{}
+		q.head++
+		q.bytes -= n.size
+		q.mu.Unlock()
+
+		n.run()
+
+		q.mu.Lock()
+		q.handled = n.seq
+		ready := q.release(n.seq)
+		q.mu.Unlock()
+		q.hand(ready)
+	}
+}
+
+// release takes the answers that waited for notes up to seq. q.mu is held.
+func (q *queue) release(seq uint64) []heldAnswer {
+	n := 0
+	for n < len(q.held) && q.held[n].after <= seq {
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	ready := append([]heldAnswer(nil), q.held[:n]...)
+	q.held = append(q.held[:0], q.held[n:]...)
+	return ready
+}
+
+func (q *queue) hand(ready []heldAnswer) {
+	for _, a := range ready {
+		q.c.complete(a.w, a.err, false)
+	}
+}
+
+// answer completes a call, after the notifications that came before it.
+func (q *queue) answer(w *call, err error) {
+	q.mu.Lock()
+	if !q.running || q.shut {
+		q.mu.Unlock()
+		q.c.complete(w, err, true)
+		return
+	}
+	q.held = append(q.held, heldAnswer{after: q.seq, w: w, err: err})
+	if len(q.held) == 1 {
+		q.tick = q.handled
+		if q.timer == nil {
+			q.timer = time.AfterFunc(overtakeAfter, q.overtake)
+		} else {
+			q.timer.Reset(overtakeAfter)
+		}
+	}
+	q.mu.Unlock()
+}
+
+// overtake lets the answers go that wait for a handler that has not moved
+// since the last tick.
+func (q *queue) overtake() {
+	q.mu.Lock()
+	if len(q.held) == 0 {
+		q.mu.Unlock()
+		return
+	}
+	if q.handled != q.tick {
+		q.tick = q.handled
+		q.timer.Reset(overtakeAfter)
+		q.mu.Unlock()
+		return
+	}
+	overtaken := q.held[len(q.held)-1].after - q.handled
+	ready := q.release(q.seq)
+	q.mu.Unlock()
+	for range min(overtaken, 1024) {
+		q.c.ev.note(Event{Kind: OvertakenNotification}, nil)
+	}
+	q.hand(ready)
+}
+
+// close drops what waits.
+func (q *queue) close() {
+	q.mu.Lock()
+	q.shut = true
+	ready := q.release(q.seq)
+	if q.timer != nil {
+		q.timer.Stop()
+	}
+	q.mu.Unlock()
+	q.hand(ready)
+}
+
+// endedContext has ended: what is sent with it is taken only if nobody has to
+// wait.
+var endedContext = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()

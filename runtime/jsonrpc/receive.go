@@ -1,0 +1,1031 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/goldwire/goldwire/runtime/revision"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// The methods that the connection knows itself.
+const (
+	methodInitialize   = "initialize"
+	methodPing         = "ping"
+	methodDiscover     = "server/discover"
+	methodListen       = "subscriptions/listen"
+	methodInitialized  = "notifications/initialized"
+	methodCancelled    = "notifications/cancelled"
+	methodProgress     = "notifications/progress"
+	methodMessage      = "notifications/message"
+	methodAcknowledged = "notifications/subscriptions/acknowledged"
+)
+
+// envelope is one message, as far as it is read.
+type envelope struct {
+	data   []byte
+	header map[string][]string
+	batch  bool // it came in an array
+
+	id      ID
+	method  string
+	svc     *Service
+	entry   *entry
+	params  wire.Raw // as it came, unless decoded
+	decoded any      // params, by the entry's decoder
+	call    *call    // the one that a result answers, taken out of the pending ones
+	result  wire.Raw // as it came, unless the call decoded it
+	rpcErr  *Error
+	has     members
+}
+
+// members is a set of envelope members.
+type members uint8
+
+const (
+	hasVersion members = 1 << iota
+	hasID
+	hasMethod
+	hasParams
+	hasResult
+	hasError
+	hasDecoded // params or result were decoded in place
+)
+
+var decs = sync.Pool{New: func() any { return new(wire.Dec) }}
+
+// Receive takes one frame from the carrier, on the goroutine that read it.
+func (c *Conn) Receive(ctx context.Context, ex Exchange, f Frame, more bool) {
+	c.received.Add(1)
+	data := f.Data
+	if f.Err != nil && !(errors.Is(f.Err, ErrTruncated) && c.whole(data)) {
+		c.badFrame(ex, f)
+		return
+	}
+	if !f.Owned {
+		data = bytes.Clone(data)
+	}
+	if c.State() == Closed {
+		c.finishExchange(ex)
+		return
+	}
+	for _, b := range data {
+		switch b {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '[':
+			c.receiveBatch(ctx, ex, data, f.Header)
+			return
+		}
+		break
+	}
+	c.message(ctx, ex, &envelope{data: data, header: f.Header})
+}
+
+// whole reports whether a text that the carrier's end may have cut is all
+// there.
+func (c *Conn) whole(data []byte) bool {
+	_, err := wire.ParseRaw(data)
+	return err == nil
+}
+
+// finishExchange ends an exchange that gets no answer.
+func (c *Conn) finishExchange(ex Exchange) {
+	if ex != nil {
+		_ = ex.Reply(c.ctx, Frame{})
+	}
+}
+
+// message reads one message and acts on it. The usual form is read in one
+// pass; whatever that stumbles over is looked at again, slowly and in full, to
+// find out what to answer.
+func (c *Conn) message(ctx context.Context, ex Exchange, env *envelope) {
+	d := decs.Get().(*wire.Dec)
+	d.Reset(env.data, wire.Options{Lenient: c.side == ClientSide, Alias: true, MaxDepth: c.o.MaxDepth})
+	err := c.read(d, env)
+	if err == nil {
+		err = d.End()
+	}
+	d.Reset(nil, wire.Options{})
+	decs.Put(d)
+	if err == nil {
+		switch env.has &^ hasDecoded {
+		case hasVersion | hasID | hasMethod | hasParams, hasVersion | hasID | hasMethod:
+			c.request(ctx, ex, env)
+			return
+		case hasVersion | hasMethod | hasParams, hasVersion | hasMethod:
+			c.notification(ctx, ex, env)
+			return
+		case hasVersion | hasID | hasResult, hasVersion | hasID | hasError:
+			c.response(env, nil)
+			c.finishExchange(ex)
+			return
+		}
+	}
+	c.examine(ctx, ex, env, err)
+}
+
+var errEnvelope = errors.New("not a valid envelope")
+
+// read is the one pass over a message. It stops at the first thing that is
+// not as usual.
+func (c *Conn) read(d *wire.Dec, env *envelope) error {
+	if err := d.ObjBegin(); err != nil {
+		return err
+	}
+	for {
+		k, done, err := d.Key()
+		if err != nil {
+			return err
+		}
+		if done {
+			return nil
+		}
+		var m members
+		switch string(k) {
+		case "jsonrpc":
+			m = hasVersion
+		case "id":
+			m = hasID
+		case "method":
+			m = hasMethod
+		case "params":
+			m = hasParams
+		case "result":
+			m = hasResult
+		case "error":
+			m = hasError
+		default: // an unknown member is ignored
+			if _, err := d.Raw(); err != nil {
+				return err
+			}
+			continue
+		}
+		if env.has&m != 0 {
+			return d.Dup()
+		}
+		env.has |= m
+		switch m {
+		case hasVersion:
+			err = d.Const("2.0")
+		case hasID:
+			err = env.id.DecodeJSON(d)
+		case hasMethod:
+			env.method, err = d.Str()
+		case hasParams:
+			err = c.readParams(d, env)
+		case hasResult:
+			err = c.readResult(d, env)
+		case hasError:
+			env.rpcErr = &Error{Remote: true}
+			err = env.rpcErr.DecodeJSON(d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (c *Conn) readParams(d *wire.Dec, env *envelope) (err error) {
+	if c.side == ServerSide && env.has&hasMethod != 0 {
+		if env.svc = c.choose(env); env.svc != nil {
+			if e := env.svc.entries[env.method]; e != nil && e.call != nil {
+				env.entry = e
+				env.decoded, err = e.decode(d)
+				env.has |= hasDecoded
+				return err
+			}
+		}
+	}
+	env.params, err = d.RawObject()
+	return err
+}
+
+func (c *Conn) readResult(d *wire.Dec, env *envelope) (err error) {
+	if c.side == ClientSide && env.has&(hasID|hasMethod|hasError) == hasID {
+		if env.call = c.take(env.id); env.call != nil && env.call.result != nil {
+			env.has |= hasDecoded
+			return env.call.result.DecodeJSON(d)
+		}
+	}
+	env.result, err = d.RawObject()
+	return err
+}
+
+// choose picks the service for a message.
+func (c *Conn) choose(env *envelope) *Service {
+	if c.single != nil {
+		return c.single
+	}
+	return c.ch.Choose(c, &Peek{Data: env.data, Method: env.method, Header: env.header})
+}
+
+// DecodeJSON reads the error member of an answer.
+func (e *Error) DecodeJSON(d *wire.Dec) error {
+	if err := d.ObjBegin(); err != nil {
+		return err
+	}
+	var seen, need uint64 = 0, 3
+	for {
+		k, done, err := d.Key()
+		if err != nil {
+			return err
+		}
+		if done {
+			break
+		}
+		switch string(k) {
+		case "code":
+			if seen&1 != 0 {
+				return d.Dup()
+			}
+			seen |= 1
+			e.Code, err = d.Int()
+		case "message":
+			if seen&2 != 0 {
+				return d.Dup()
+			}
+			seen |= 2
+			e.Message, err = d.Str()
+		case "data":
+			if seen&4 != 0 {
+				return d.Dup()
+			}
+			seen |= 4
+			e.Data, err = d.Raw()
+		default:
+			err = e.Extra.Take(d, k)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if seen&need != need {
+		return d.Require(seen, need, errorMembers)
+	}
+	return nil
+}
+
+var errorMembers = []string{"code", "message"}
+
+// AppendJSON appends the error member of an answer.
+func (e *Error) AppendJSON(b []byte) []byte {
+	b = append(b, `{"code":`...)
+	b = wire.AppendInt(b, e.Code)
+	b = append(b, `,"message":`...)
+	b = wire.AppendString(b, e.Message)
+	if e.Data != nil {
+		b = append(b, `,"data":`...)
+		b = wire.AppendRaw(b, e.Data)
+	}
+	b = wire.AppendMembers(b, e.Extra, func(name string) bool { return name == "code" || name == "message" || name == "data" })
+	return append(b, '}')
+}
+
+// badFrame deals with what the carrier could not read in full. When the start
+// tells whom it was meant for, that request or call fails now and not by its
+// timeout.
+func (c *Conn) badFrame(ex Exchange, f Frame) {
+	kind := Truncated
+	if errors.Is(f.Err, ErrTooLong) {
+		kind = TooLong
+	}
+	id, method, response := headOf(f.Data)
+	c.ev.note(Event{Kind: kind, Method: method, ID: id, Err: f.Err}, f.Data)
+	switch {
+	case response:
+		if w := c.take(id); w != nil {
+			c.complete(w, &CallError{Method: w.method, ID: id, Stage: StageDecode, Err: f.Err}, true)
+		}
+		c.finishExchange(ex)
+	case kind == Truncated || method != "" && id.IsZero():
+		c.finishExchange(ex) // there is nobody to answer
+	default:
+		c.refuse(ex, &envelope{id: id, method: method}, NewError(CodeInvalidRequest, f.Err.Error()))
+	}
+}
+
+// headOf reads what it can from the start of a message.
+func headOf(data []byte) (id ID, method string, response bool) {
+	d := decs.Get().(*wire.Dec)
+	defer func() {
+		d.Reset(nil, wire.Options{})
+		decs.Put(d)
+	}()
+	d.Reset(data, wire.Options{})
+	if d.ObjBegin() != nil {
+		return
+	}
+	for {
+		k, done, err := d.Key()
+		if err != nil || done {
+			return id, method, response
+		}
+		switch string(k) {
+		case "id":
+			err = id.DecodeJSON(d)
+		case "method":
+			method, err = d.Str()
+		case "result", "error":
+			return id, method, true
+		default:
+			_, err = d.Raw()
+		}
+		if err != nil {
+			return id, method, response
+		}
+	}
+}
+
+// examine looks at a message that the one pass refused, and answers or counts
+// it. An answer is never answered; a notification is never answered; the rest
+// gets an error with its id where that can be read.
+func (c *Conn) examine(ctx context.Context, ex Exchange, env *envelope, first error) {
+	raw, err := wire.ParseRaw(env.data)
+	if err == nil {
+		if errors.Is(first, wire.ErrDepth) || errors.Is(first, wire.ErrLimit) {
+			err = first
+		}
+	}
+	if err != nil {
+		if env.call != nil {
+			c.complete(env.call, &CallError{Method: env.call.method, ID: env.id, Stage: StageDecode, Err: err}, true)
+		}
+		id, method, response := headOf(env.data)
+		c.ev.note(Event{Kind: BadJSON, Method: method, ID: id, Err: err}, env.data)
+		code := CodeParseError
+		if errors.Is(err, wire.ErrDepth) || errors.Is(err, wire.ErrLimit) {
+			code = CodeInvalidRequest
+		} else {
+			id = ID{} // nothing in a text that is not JSON can be relied on
+		}
+		if response || c.side == ClientSide {
+			c.finishExchange(ex)
+			return
+		}
+		c.refuse(ex, &envelope{id: id, method: method, header: env.header}, Errorf(code, "%w", err))
+		return
+	}
+	if raw.Kind() != wire.KindObject {
+		c.ev.note(Event{Kind: InvalidMessage, Err: errEnvelope}, env.data)
+		if c.side == ClientSide {
+			c.finishExchange(ex)
+			return
+		}
+		c.refuse(ex, &envelope{header: env.header}, NewError(CodeInvalidRequest, "a message is an object"))
+		return
+	}
+
+	// Read the members again, each on its own, and collect what is wrong.
+	again := &envelope{data: env.data, header: env.header, batch: env.batch, call: env.call}
+	var wrong error
+	blame := func(format string, args ...any) {
+		if wrong == nil {
+			wrong = fmt.Errorf(format, args...)
+		}
+	}
+	var version, id, method, params, result, rpcErr wire.Raw
+	for name, v := range raw.Members() {
+		var at *wire.Raw
+		switch name {
+		case "jsonrpc":
+			at = &version
+		case "id":
+			at = &id
+		case "method":
+			at = &method
+		case "params":
+			at = &params
+		case "result":
+			at = &result
+		case "error":
+			at = &rpcErr
+		default:
+			continue
+		}
+		if *at != nil {
+			blame("%s: comes twice", name)
+			continue
+		}
+		*at = v
+	}
+	if s, ok := version.Str(); !ok || s != "2.0" {
+		blame(`jsonrpc: want "2.0"`)
+	}
+	if id != nil {
+		var ok bool
+		if again.id, ok = idOf(id); !ok {
+			blame("id: want a string or an integer")
+		}
+	}
+	if method == nil && (result != nil || rpcErr != nil) {
+		again.result = result
+		switch {
+		case result != nil && rpcErr != nil:
+			blame("both result and error")
+		case result != nil && result.Kind() != wire.KindObject:
+			blame("result: want an object")
+		case rpcErr != nil:
+			again.rpcErr = &Error{Remote: true}
+			if err := wire.Decode(rpcErr, wire.Options{Lenient: true}, again.rpcErr); err != nil {
+				blame("error: %w", err)
+			}
+		}
+		if id == nil || id.Kind() == wire.KindNull {
+			c.ev.note(Event{Kind: UnreadableAnswer, Err: errors.Join(wrong, errOrNil(again.rpcErr))}, env.data)
+		} else {
+			if wrong == nil && again.call != nil {
+				wrong = first // the result itself did not decode
+			}
+			c.response(again, wrong)
+		}
+		c.finishExchange(ex)
+		return
+	}
+	if env.call != nil { // the id came with a result at first sight, then with a method
+		c.complete(env.call, &CallError{Method: env.call.method, ID: env.id, Stage: StageDecode, Err: errEnvelope}, true)
+		again.call = nil
+	}
+	var named bool
+	if again.method, named = method.Str(); !named {
+		blame("method: want a string")
+	}
+	if params != nil && params.Kind() != wire.KindObject {
+		blame("params: want an object")
+	}
+	if result != nil || rpcErr != nil {
+		blame("both method and result or error")
+	}
+	again.params = params
+	if wrong == nil {
+		if id == nil {
+			c.notification(ctx, ex, again)
+		} else {
+			c.request(ctx, ex, again)
+		}
+		return
+	}
+	c.ev.note(Event{Kind: InvalidMessage, Method: again.method, ID: again.id, Err: wrong}, env.data)
+	if id == nil && named { // a notification
+		c.finishExchange(ex)
+		return
+	}
+	if c.side == ClientSide && (!named || !c.answers(again)) {
+		c.finishExchange(ex)
+		return
+	}
+	c.refuse(ex, again, Errorf(CodeInvalidRequest, "%w", wrong))
+}
+
+// answers reports whether a client answers requests at all.
+func (c *Conn) answers(env *envelope) bool {
+	svc := env.svc
+	if svc == nil {
+		svc = c.choose(env)
+	}
+	return svc == nil || c.side == ServerSide || svc.rules.ServerRequests
+}
+
+func errOrNil(e *Error) error {
+	if e == nil {
+		return nil
+	}
+	return e
+}
+
+// request acts on a valid request.
+func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) {
+	if env.svc == nil {
+		env.svc = c.choose(env)
+	}
+	svc := env.svc
+	if !c.answers(env) {
+		c.ev.note(Event{Kind: RefusedRequest, Method: env.method, ID: env.id, Err: &DirectionError{env.method, svc.o.Revision, ServerSide}}, env.data)
+		c.finishExchange(ex)
+		return
+	}
+	if err := c.admit(env); err != nil {
+		c.ev.note(Event{Kind: RefusedRequest, Method: env.method, ID: env.id, Err: err}, env.data)
+		c.refuse(ex, env, err)
+		return
+	}
+	if svc == nil {
+		c.refuse(ex, env, methodNotFound(env.method))
+		return
+	}
+	in := &inbound{parent: ctx, c: c, svc: svc, ex: ex, id: env.id, method: env.method, header: env.header, data: env.data}
+	if err := c.register(in); err != nil {
+		kind := RefusedRequest
+		if err.Code == CodeInvalidRequest {
+			kind = DuplicateRequest
+		}
+		c.ev.note(Event{Kind: kind, Method: env.method, ID: env.id, Err: err}, env.data)
+		c.refuse(ex, env, err)
+		return
+	}
+	e, err := c.prepare(in, env)
+	if err != nil {
+		c.end(in, appendError(getBuf(), in.id, c.absentID(svc), err), err.Code)
+		return
+	}
+	if in.listen != nil {
+		in.listen.start()
+		return
+	}
+	if c.side == ClientSide {
+		// A client's reading goroutine may be a caller that waits for its
+		// own answer: handlers run beside it.
+		ex.Detach()
+		go c.run(e, in)
+		return
+	}
+	if e.blocking {
+		ex.Detach()
+	}
+	c.run(e, in)
+}
+
+func methodNotFound(method string) *Error {
+	return Errorf(CodeMethodNotFound, "method not found: %s", method)
+}
+
+// admit holds what the state of the connection asks of a request.
+func (c *Conn) admit(env *envelope) *Error {
+	state := c.State()
+	if state == Draining || state == Closed {
+		return NewError(CodeShuttingDown, "shutting down")
+	}
+	svc := env.svc
+	if c.side == ClientSide || svc == nil {
+		return nil
+	}
+	if svc.rules.Stateless {
+		if state == Connecting {
+			c.mu.Lock()
+			_ = c.transition(env.method, Ready)
+			c.mu.Unlock()
+		}
+		return nil
+	}
+	switch env.method {
+	case methodPing:
+		return nil
+	case methodInitialize:
+		if env.batch {
+			return NewError(CodeInvalidRequest, "initialize must not be part of a batch")
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.transition(methodInitialize, Initializing) != nil || c.opened.Load() {
+			return Errorf(CodeInvalidRequest, "initialize: the connection is %s", state)
+		}
+		return nil
+	}
+	if state == Ready || state == Initializing && c.opened.Load() && !c.o.WaitInitialized {
+		return nil
+	}
+	return Errorf(CodeInvalidRequest, "%s: the connection is not initialized (%s)", env.method, state)
+}
+
+// register counts a request among the running ones.
+func (c *Conn) register(in *inbound) *Error {
+	limit := c.o.MaxInFlight
+	if limit <= 0 {
+		limit = defaultInFlight
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, running := c.inflight[in.id]; running {
+		return Errorf(CodeInvalidRequest, "id %s is in use by a request that is still running", in.id)
+	}
+	if len(c.inflight)-c.streams >= limit && in.method != methodPing {
+		return &Error{Code: CodeOverloaded, Message: "too many requests in flight", Data: overloadData}
+	}
+	if c.inflight == nil {
+		c.inflight = make(map[ID]*inbound)
+	}
+	c.inflight[in.id] = in
+	c.handling.Add(1)
+	return nil
+}
+
+var overloadData = wire.Raw(fmt.Sprintf(`{"retryAfterMs":%d}`, overloadRetryMillis))
+
+// prepare finds the handler and decodes the params. In stateless revisions the
+// order is that of the revision: _meta complete, version supported, method
+// exists, params.
+func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
+	svc := in.svc
+	e := env.entry
+	if e == nil {
+		if e = svc.entries[in.method]; e != nil && e.call == nil {
+			e = nil // a notification's name with an id
+		}
+	}
+	if e != nil && e.method != nil && e.method.Embedded {
+		e = nil
+	}
+	listen := svc.rules.Listen && in.method == methodListen && svc.o.Side == ServerSide
+	stateless := svc.rules.Stateless && svc.o.Side == ServerSide
+	if stateless && env.has&hasDecoded == 0 {
+		if err := c.checkMeta(svc, in.method, env.params); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case listen:
+		in.params = env.params
+		return nil, c.prepareListen(in, env.params)
+	case e == nil && in.method == methodPing && svc.rules.Ping:
+		return pingEntry, nil
+	case e == nil && svc.o.Unknown != nil:
+		in.params = env.params
+		return svc.unknown(), nil
+	case e == nil:
+		return nil, methodNotFound(in.method)
+	}
+	if env.has&hasDecoded != 0 {
+		in.params = env.decoded
+	} else if env.params != nil {
+		p, err := decodeParams(e, env.params, c.o.MaxDepth)
+		if err != nil {
+			return nil, invalidParams(err)
+		}
+		in.params = p
+	} else if e.required {
+		return nil, Errorf(CodeInvalidParams, "%s: params are required", in.method)
+	}
+	if stateless {
+		m := in.metadata()
+		if in.params != nil && m.ProtocolVersion != svc.o.Revision {
+			return nil, unsupportedVersion(svc, m.ProtocolVersion)
+		}
+		if m.LogLevel != "" && levelRank(m.LogLevel) < 0 {
+			return nil, Errorf(CodeInvalidParams, "params._meta[%q]: no such log level", metaLogLevel)
+		}
+		in.token, in.tokenSet = m.ProgressToken, true
+	}
+	return e, nil
+}
+
+// checkMeta holds that _meta is complete and names a version that is
+// supported.
+func (c *Conn) checkMeta(svc *Service, method string, params wire.Raw) *Error {
+	meta := params.Get("_meta")
+	version := meta.Get(metaVersion)
+	missing := func(what string) *Error {
+		if method == methodInitialize && version == nil {
+			// The handshake of an older revision. Whoever asks learns what
+			// is spoken here.
+			asked, _ := params.Get("protocolVersion").Str()
+			return unsupportedVersion(svc, asked)
+		}
+		return Errorf(CodeInvalidParams, "%s: %s", method, what)
+	}
+	switch {
+	case params == nil:
+		return missing("params: missing")
+	case meta == nil:
+		return missing("params._meta: missing")
+	case meta.Kind() != wire.KindObject:
+		return missing("params._meta: want an object")
+	case version == nil:
+		return missing(fmt.Sprintf("params._meta[%q]: missing", metaVersion))
+	}
+	asked, ok := version.Str()
+	if !ok {
+		return missing(fmt.Sprintf("params._meta[%q]: want a string", metaVersion))
+	}
+	switch k := meta.Get(metaCapabilities).Kind(); k {
+	case wire.KindObject:
+	case wire.KindNone:
+		return missing(fmt.Sprintf("params._meta[%q]: missing", metaCapabilities))
+	default:
+		return missing(fmt.Sprintf("params._meta[%q]: want an object", metaCapabilities))
+	}
+	if asked != svc.o.Revision {
+		return unsupportedVersion(svc, asked)
+	}
+	return nil
+}
+
+func unsupportedVersion(svc *Service, asked string) *Error {
+	data := append([]byte(nil), `{"supported":[`...)
+	for i, v := range svc.o.Supported {
+		if i > 0 {
+			data = append(data, ',')
+		}
+		data = wire.AppendString(data, v)
+	}
+	data = append(data, `],"requested":`...)
+	data = append(wire.AppendString(data, asked), '}')
+	return &Error{Code: CodeUnsupportedProtocolVersion, Message: "unsupported protocol version", Data: data}
+}
+
+func decodeParams(e *entry, params wire.Raw, depth int) (any, error) {
+	d := decs.Get().(*wire.Dec)
+	d.Reset(params, wire.Options{Alias: true, MaxDepth: depth})
+	p, err := e.decode(d)
+	d.Reset(nil, wire.Options{})
+	decs.Put(d)
+	return p, wire.Under("params", err)
+}
+
+func invalidParams(err error) *Error {
+	return &Error{Code: CodeInvalidParams, Message: "invalid params: " + err.Error(), Cause: err}
+}
+
+var pingEntry = &entry{name: methodPing, call: func(_ context.Context, _ any, out []byte) ([]byte, error) { return append(out, "{}"...), nil }}
+
+// unknown is the entry of requests that nobody registered.
+func (s *Service) unknown() *entry {
+	return &entry{call: func(ctx context.Context, params any, out []byte) ([]byte, error) {
+		in := inboundOf(ctx)
+		raw, _ := params.(wire.Raw)
+		r, err := s.o.Unknown(ctx, in.method, raw)
+		if err != nil {
+			return out, err
+		}
+		if r.Kind() != wire.KindObject {
+			return out, errNoResult
+		}
+		n := len(out)
+		out = wire.AppendRaw(out, r)
+		if s.info != nil {
+			out = addServerInfo(out, n, s.info, false)
+		}
+		return out, nil
+	}}
+}
+
+var bufs = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxPooled = 64 << 10
+
+func getBuf() []byte { return (*bufs.Get().(*[]byte))[:0] }
+
+func putBuf(b []byte) {
+	if cap(b) <= maxPooled {
+		bufs.Put(&b)
+	}
+}
+
+// run runs a handler and answers with what it returns.
+func (c *Conn) run(e *entry, in *inbound) {
+	out := append(getBuf(), `{"jsonrpc":"2.0","id":`...)
+	out = in.id.AppendJSON(out)
+	out = append(out, `,"result":`...)
+	start := len(out)
+	out, err := c.invoke(e, in, out)
+	var code int64
+	if err != nil {
+		if re, ok := errors.AsType[ResultError](err); ok {
+			out = re.AppendJSON(out[:start])
+			if in.svc.info != nil {
+				out = addServerInfo(out, start, in.svc.info, false)
+			}
+			err = nil
+		}
+	}
+	if err == nil {
+		out = append(out, '}')
+		if in.method == methodInitialize {
+			c.initialized(in)
+		}
+	} else {
+		if in.method == methodInitialize && !in.svc.rules.Stateless && c.side == ServerSide {
+			c.mu.Lock()
+			_ = c.transition(methodInitialize, Connecting)
+			c.mu.Unlock()
+		}
+		e := errorOf(err)
+		code = e.Code
+		out = appendError(out[:0], in.id, false, e)
+	}
+	c.end(in, out, code)
+}
+
+// invoke calls the handler and keeps its panic.
+func (c *Conn) invoke(e *entry, in *inbound, out []byte) (b []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			b, err = out, c.panicked(in, v)
+		}
+	}()
+	return e.call(in, in.params, out)
+}
+
+func (c *Conn) panicked(in *inbound, v any) error {
+	p := &PanicError{Value: v, Stack: debug.Stack()}
+	c.ev.note(Event{Kind: HandlerPanic, Method: in.method, ID: in.id, Err: p}, in.data)
+	c.ev.log.Error("handler panicked", "method", in.method, "id", in.id.String(), "panic", v, "stack", string(p.Stack))
+	return p
+}
+
+// errorOf is what the peer hears of an error.
+func errorOf(err error) *Error {
+	if e, ok := errors.AsType[*PanicError](err); ok {
+		return &Error{Code: CodeInternalError, Message: "internal error", Cause: e}
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[*wire.Error](err); ok {
+		return invalidParams(e)
+	}
+	e := &Error{Code: CodeInternalError, Message: err.Error(), Cause: err}
+	switch {
+	case errors.Is(err, ErrNotAdvertised):
+		e.Code = CodeMethodNotFound
+	case errors.Is(err, ErrOverloaded):
+		e.Code, e.Data = CodeOverloaded, overloadData
+	}
+	return e
+}
+
+// appendError appends an answer that is an error. A zero id is left out or
+// null.
+func appendError(b []byte, id ID, absent bool, e *Error) []byte {
+	b = append(b, `{"jsonrpc":"2.0"`...)
+	if !id.IsZero() || !absent {
+		b = append(b, `,"id":`...)
+		b = id.AppendJSON(b)
+	}
+	b = append(b, `,"error":`...)
+	b = e.AppendJSON(b)
+	return append(b, '}')
+}
+
+// absentID says how an id that could not be read is spelled: left out or null.
+func (c *Conn) absentID(svc *Service) bool {
+	if svc == nil {
+		if svc = c.Service(); svc == nil {
+			rules, _ := revision.For(revision.Latest)
+			return rules.AbsentID
+		}
+	}
+	return svc.rules.AbsentID
+}
+
+// end answers a request and forgets it. out goes back to the pool.
+func (c *Conn) end(in *inbound, out []byte, code int64) {
+	send := in.finish()
+	c.mu.Lock()
+	delete(c.inflight, in.id)
+	c.mu.Unlock()
+	f := Frame{}
+	if send {
+		f = Frame{Data: out, Code: code}
+		c.sent.Add(1)
+	}
+	if err := in.ex.Reply(c.ctx, f); err != nil && send {
+		c.ev.note(Event{Kind: DroppedAnswer, Method: in.method, ID: in.id, Err: err}, nil)
+	}
+	in.release()
+	putBuf(out)
+	if c.handling.Add(-1) == 0 && c.State() == Draining {
+		c.checkIdle()
+	}
+}
+
+// refuse answers a request that never ran.
+func (c *Conn) refuse(ex Exchange, env *envelope, e *Error) {
+	out := appendError(getBuf(), env.id, c.absentID(env.svc), e)
+	c.sent.Add(1)
+	if err := ex.Reply(c.ctx, Frame{Data: out, Code: e.Code}); err != nil {
+		c.ev.note(Event{Kind: DroppedAnswer, Method: env.method, ID: env.id, Err: err}, nil)
+	}
+	putBuf(out)
+}
+
+// initialized remembers a handshake that is about to be answered.
+func (c *Conn) initialized(in *inbound) {
+	if in.svc.rules.Stateless || c.side != ServerSide {
+		return
+	}
+	params := wire.Raw(in.data).Get("params").Clone()
+	s := Session{Revision: in.svc.o.Revision, Info: params.Get("clientInfo"), Capabilities: params.Get("capabilities"), Params: params}
+	if s.Capabilities == nil {
+		s.Capabilities = wire.Raw("{}")
+	}
+	c.mu.Lock()
+	c.setSession(in.svc, s)
+	c.mu.Unlock()
+	c.opened.Store(true)
+	in.svc.hub.add(c)
+}
+
+// notification acts on a valid notification.
+func (c *Conn) notification(ctx context.Context, ex Exchange, env *envelope) {
+	defer c.finishExchange(ex)
+	if env.svc == nil {
+		env.svc = c.choose(env)
+	}
+	svc := env.svc
+	switch env.method {
+	case methodCancelled:
+		c.cancelled(env)
+		return
+	case methodProgress:
+		c.progressed(env)
+		return
+	}
+	if svc == nil {
+		c.ev.note(Event{Kind: UnknownNotification, Method: env.method}, env.data)
+		return
+	}
+	if c.side == ServerSide && !svc.rules.Stateless {
+		if env.method == methodInitialized {
+			c.mu.Lock()
+			ok := c.opened.Load() && c.transition(methodInitialized, Ready) == nil
+			c.mu.Unlock()
+			if !ok {
+				c.ev.note(Event{Kind: UnknownNotification, Method: env.method, Err: errOutOfPlace}, env.data)
+				return
+			}
+			if svc.entries[env.method] == nil {
+				return
+			}
+		} else if !c.opened.Load() {
+			c.ev.note(Event{Kind: UnknownNotification, Method: env.method, Err: errOutOfPlace}, env.data)
+			return
+		}
+	}
+	routed := c.side == ClientSide && svc.rules.Listen && c.routeSubscription(env)
+	e := svc.entries[env.method]
+	if e == nil || e.notify == nil {
+		if svc.o.UnknownNotification == nil {
+			if !routed {
+				c.ev.note(Event{Kind: UnknownNotification, Method: env.method}, env.data)
+			}
+			return
+		}
+		e = svc.unknownNotification()
+	}
+	c.queue.put(env.method, len(env.data), func() { c.deliver(svc, e, env) })
+}
+
+var errOutOfPlace = errors.New("out of place")
+
+func (s *Service) unknownNotification() *entry {
+	return &entry{notify: func(ctx context.Context, params any) error {
+		raw, _ := params.(wire.Raw)
+		s.o.UnknownNotification(ctx, inboundOf(ctx).method, raw)
+		return nil
+	}}
+}
+
+// deliver decodes a notification and runs its handler, on the queue's
+// goroutine.
+func (c *Conn) deliver(svc *Service, e *entry, env *envelope) {
+	in := &inbound{parent: c.ctx, c: c, svc: svc, method: env.method, header: env.header, data: env.data}
+	err := func() (err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = c.panicked(in, v)
+			}
+		}()
+		switch {
+		case e.decode == nil:
+			in.params = env.params
+		case env.params != nil:
+			if in.params, err = decodeParams(e, env.params, c.o.MaxDepth); err != nil {
+				return err
+			}
+		case e.required:
+			return Errorf(CodeInvalidParams, "%s: params are required", env.method)
+		}
+		return e.notify(in, in.params)
+	}()
+	in.release()
+	if err != nil {
+		c.ev.note(Event{Kind: FailedNotification, Method: env.method, Err: err}, env.data)
+	}
+}
+
+// cancelled is the peer's notifications/cancelled. What it names and does not
+// run is ignored.
+func (c *Conn) cancelled(env *envelope) {
+	id, _ := idOf(env.params.Get("requestId"))
+	reason, _ := env.params.Get("reason").Str()
+	c.mu.Lock()
+	in := c.inflight[id]
+	c.mu.Unlock()
+	if in != nil && in.method == methodInitialize && !in.svc.rules.Stateless {
+		in = nil // must not be cancelled
+	}
+	switch {
+	case in != nil && in.listen != nil:
+		in.cancel(reason)
+		in.listen.end(false)
+	case in != nil:
+		in.cancel(reason)
+	case c.side == ClientSide && c.endSubscription(id, reason):
+	default:
+		c.ev.note(Event{Kind: UnknownCancel, Method: env.method, ID: id}, env.data)
+	}
+}
