@@ -28,6 +28,24 @@ func AppendString(b []byte, s string) []byte {
 	for {
 		// Words are written before they are looked at; what does not belong is written over. There is always room for
 		// what is left of p and a word more.
+		for len(p)-i >= 16 && len(b)-n >= 16 {
+			p, q := p[i:i+16:i+16], b[n:n+16:n+16]
+			v, w := le64(p), le64(p[8:])
+			binary.LittleEndian.PutUint64(q, v)
+			binary.LittleEndian.PutUint64(q[8:], w)
+			m, k := special(v), 0
+			if m == 0 {
+				m, k = special(w), 8
+			}
+			if m != 0 {
+				k += bits.TrailingZeros64(m) >> 3
+				i += k
+				n += k
+				goto found
+			}
+			i += 16
+			n += 16
+		}
 		for len(p)-i >= 8 && len(b)-n >= 8 {
 			w := le64(p[i:])
 			binary.LittleEndian.PutUint64(b[n:], w)
@@ -136,7 +154,7 @@ func AppendRaw(b []byte, r Raw) []byte {
 
 // breaksLine reports whether there is a line feed or a carriage return in r; a tab in a short r may count as one.
 func breaksLine(r []byte) bool {
-	if len(r) > 256 {
+	if len(r) > 64 {
 		return bytes.IndexByte(r, '\n') >= 0 || bytes.IndexByte(r, '\r') >= 0
 	}
 	i := 0

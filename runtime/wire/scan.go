@@ -197,9 +197,34 @@ func unescape(dst, b []byte, i int) (out []byte, end, lone int, c code) {
 	dst = dst[:cap(dst)]
 	for {
 		// Words are written before they are looked at; what does not belong is written over.
+		for len(b)-i >= 16 && len(dst)-n >= 16 {
+			p, q := b[i:i+16:i+16], dst[n:n+16:n+16]
+			v, w := le64(p), le64(p[8:])
+			binary.LittleEndian.PutUint64(q, v)
+			binary.LittleEndian.PutUint64(q[8:], w)
+			m, k := special(v), 0
+			if m == 0 {
+				m, k = special(w), 8
+			}
+			if m != 0 {
+				k += bits.TrailingZeros64(m) >> 3
+				i += k
+				n += k
+				goto found
+			}
+			i += 16
+			n += 16
+		}
 		for len(b)-i >= 8 {
 			if len(dst)-n < 16 {
-				dst = growBuf(dst)
+				if len(dst) < maxScratch {
+					dst = growBuf(dst)
+				} else {
+					// A long string: ask once how long, so that it is not copied again and again.
+					l := make([]byte, n+closingQuote(b, i)-i+32)
+					copy(l, dst[:n])
+					dst = l
+				}
 			}
 			w := le64(b[i:])
 			binary.LittleEndian.PutUint64(dst[n:], w)
@@ -212,6 +237,7 @@ func unescape(dst, b []byte, i int) (out []byte, end, lone int, c code) {
 			i += 8
 			n += 8
 		}
+	found:
 		if len(dst)-n < 16 {
 			dst = growBuf(dst)
 		}
@@ -279,9 +305,28 @@ func unescape(dst, b []byte, i int) (out []byte, end, lone int, c code) {
 	}
 }
 
+// closingQuote returns the index of the quote that ends the string body of which b[i:] is the rest, or len(b). i is not
+// behind a backslash that belongs to it.
+func closingQuote(b []byte, i int) int {
+	for q := i; ; q++ {
+		n := bytes.IndexByte(b[q:], '"')
+		if n < 0 {
+			return len(b)
+		}
+		q += n
+		k := q
+		for k > i && b[k-1] == '\\' {
+			k--
+		}
+		if (q-k)&1 == 0 {
+			return q
+		}
+	}
+}
+
 // growBuf returns a longer copy of b, all of whose capacity is in use.
 func growBuf(b []byte) []byte {
-	b = append(b, make([]byte, max(64, len(b)))...)
+	b = append(b, make([]byte, max(256, len(b)))...)
 	return b[:cap(b)]
 }
 
