@@ -31,6 +31,16 @@ func methodOf(s *schema.Schema) string {
 	return ""
 }
 
+// message gives the method that a definition is the message of, nil if it is none.
+func (b *builder) message(def string) *method {
+	for _, m := range b.methods {
+		if m.ir.Definition == def {
+			return m
+		}
+	}
+	return nil
+}
+
 // findMethods collects the messages and who sends them.
 func (b *builder) findMethods() error {
 	byMethod := map[string]*method{}

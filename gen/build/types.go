@@ -296,7 +296,9 @@ func (b *builder) structType(s *schema.Schema, goName, label string) error {
 			t.Fields = append(t.Fields, field)
 			continue
 		}
-		if field.Type, err = b.ref(p, place{goName, k, field.Required}); err != nil {
+		if m := b.message(label); m != nil && k == "params" {
+			field.Type = ir.Ref{Kind: ir.Named, Name: camel(m.base) + "Params"} // as everywhere
+		} else if field.Type, err = b.ref(p, place{goName, k, field.Required}); err != nil {
 			return err
 		}
 		if k == "_meta" && field.Type.Kind == ir.Named {
