@@ -49,7 +49,7 @@ type Options struct {
 
 	// Volatile, when set, is asked about each observed member that an exact
 	// golden object does not have: true lets it stand.
-	Volatile func(path string) bool
+	Volatile func(path string, got wire.Raw) bool
 }
 
 // Mismatch is one difference.
@@ -130,7 +130,21 @@ func Parse(golden []byte) (*Pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := parse(raw, "")
+	n, err := parse(raw, "", false)
+	if err != nil {
+		return nil, err
+	}
+	return &Pattern{n}, nil
+}
+
+// Literal reads a text in which nothing is a placeholder, such as one that
+// was recorded. The pattern aliases it.
+func Literal(text []byte) (*Pattern, error) {
+	raw, err := wire.ParseRaw(text)
+	if err != nil {
+		return nil, err
+	}
+	n, err := parse(raw, "", true)
 	if err != nil {
 		return nil, err
 	}
@@ -140,12 +154,12 @@ func Parse(golden []byte) (*Pattern, error) {
 // Raw is the golden text itself.
 func (p *Pattern) Raw() wire.Raw { return p.root.raw }
 
-func parse(raw wire.Raw, path string) (*node, error) {
+func parse(raw wire.Raw, path string, plain bool) (*node, error) {
 	n := &node{raw: raw, lit: raw}
 	switch raw.Kind() {
 	case wire.KindString:
 		s, _ := raw.Str()
-		if !strings.HasPrefix(s, "$") {
+		if plain || !strings.HasPrefix(s, "$") {
 			return n, nil
 		}
 		n.moreRaw = true
@@ -156,11 +170,11 @@ func parse(raw wire.Raw, path string) (*node, error) {
 			if n.more {
 				return nil, errAt(path, `"$more" is not the last element`)
 			}
-			if s, ok := v.Str(); ok && s == "$more" && v.Kind() == wire.KindString {
+			if s, ok := v.Str(); ok && s == "$more" && !plain {
 				n.more, n.moreRaw = true, true
 				continue
 			}
-			k, err := parse(v, path+"["+strconv.Itoa(len(n.kids))+"]")
+			k, err := parse(v, path+"["+strconv.Itoa(len(n.kids))+"]", plain)
 			if err != nil {
 				return nil, err
 			}
@@ -170,20 +184,20 @@ func parse(raw wire.Raw, path string) (*node, error) {
 	case wire.KindObject:
 		n.kind = object
 		for name, v := range raw.Members() {
-			if name == "$more" {
+			if name == "$more" && !plain {
 				if b, ok := v.Bool(); !ok || !b || n.more {
 					return nil, errAt(path, `want "$more":true, once`)
 				}
 				n.more, n.moreRaw = true, true
 				continue
 			}
-			if strings.HasPrefix(name, "$$") {
+			if strings.HasPrefix(name, "$$") && !plain {
 				name, n.moreRaw = name[1:], true
 			}
 			if slices.Contains(n.names, name) {
 				return nil, errAt(member(path, name), "the member stands there twice")
 			}
-			k, err := parse(v, member(path, name))
+			k, err := parse(v, member(path, name), plain)
 			if err != nil {
 				return nil, err
 			}
@@ -397,7 +411,7 @@ func (m *matcher) object(n *node, got wire.Raw, path string) {
 	}
 	for _, name := range extra {
 		at := member(path, name)
-		if m.o.Volatile == nil || !m.o.Volatile(at) {
+		if m.o.Volatile == nil || !m.o.Volatile(at, seen[name]) {
 			m.miss(at, "no such member", show(seen[name]))
 		}
 	}

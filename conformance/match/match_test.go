@@ -111,11 +111,26 @@ func TestSpecialAndVolatile(t *testing.T) {
 		Special: func(path string, want, got wire.Raw) (bool, bool) {
 			return want.String() == "1" && got.String() == "7", path == "id"
 		},
-		Volatile: func(path string) bool { return path == `_meta["x/y"]` },
+		Volatile: func(path string, got wire.Raw) bool { return path == `_meta["x/y"]` },
 	}
 	require.NoError(t, Match([]byte(`{"id":1,"n":1,"_meta":{}}`), []byte(`{"id":7,"n":1,"_meta":{"x/y":2}}`), o))
 	err := Match([]byte(`{"id":2,"n":1,"_meta":{}}`), []byte(`{"id":7,"n":7,"_meta":{"z":2}}`), o)
 	require.EqualError(t, err, "id: want 2 or what stands for it, got 7; n: want 1, got 7; _meta.z: want no such member, got 2")
+}
+
+func TestLiteralHoldsNoPlaceholders(t *testing.T) {
+	const text = `{"$more":true,"a":["$any","$more"],"$$b":"$5","$$$":"$$"}`
+	p, err := Literal([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, p.Match([]byte(text), Options{}))
+	require.Error(t, p.Match([]byte(`{"a":[1],"$b":"$5"}`), Options{}))
+	got, err := p.Fill(nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, text, string(got))
+	_, err = Literal([]byte(`{"a":1,"a":1}`))
+	require.Error(t, err)
+	_, err = Literal([]byte(`{`))
+	require.Error(t, err)
 }
 
 func TestErrorsAreBounded(t *testing.T) {

@@ -46,6 +46,7 @@ const (
 	FieldTransport   = "transport"   // stdio, http or sse
 	FieldTarget      = "target"      // command line (never its environment) or URL
 	FieldSide        = "side"        // the side under test: server or client
+	FieldRecorded    = "recorded"    // present in what a recorder wrote: its lines are literal, nothing in them is a placeholder
 	FieldRedacted    = "redacted"    // present when secrets were replaced: such a recording is not replayed unless asked
 )
 
