@@ -48,6 +48,7 @@ var rules = []rule{
 	{"conformance/validate", []string{"spec", "runtime/wire"}, []string{"github.com/santhosh-tekuri/jsonschema/v5"}},
 	{"conformance/catalogue", []string{"spec", "runtime/revision"}, []string{"github.com/goccy/go-yaml"}},
 	{"conformance", []string{"spec", "runtime/*", "generated/mcp/*", "conformance/*"}, []string{"github.com/goccy/go-yaml"}},
+	{"conformance/check/checktest", []string{"runtime/wire", "conformance/*"}, nil},
 	{"conformance/*", []string{"spec", "runtime/*", "generated/mcp/*", "conformance", "conformance/*"}, nil},
 
 	{"cmd/mcpgen", []string{"spec", "gen", "gen/*"}, []string{"github.com/spf13/cobra"}},

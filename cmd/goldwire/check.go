@@ -1,0 +1,262 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/goldwire/goldwire/conformance"
+	"github.com/goldwire/goldwire/conformance/check"
+	"github.com/goldwire/goldwire/conformance/report"
+	"github.com/goldwire/goldwire/conformance/result"
+	"github.com/goldwire/goldwire/conformance/transcript"
+)
+
+type checkFlags struct {
+	revision, format, output, level, save string
+	only, allow, deny                     []string
+	list                                  bool
+	timeout                               time.Duration
+}
+
+func checkCommand() *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:   "check [flags] [-- CMD ARGS…]",
+		Short: "Judge a server that speaks over stdin and stdout",
+		Long: `Starts CMD, finds out which revisions of the protocol it speaks, drives it, and
+says which rules of each revision it keeps. Without CMD the built-in reference
+server is judged.
+
+Nothing has to be prepared in the server. Only tools that it marks read-only
+are called, unless --allow-tool names others.
+
+Exit status: 0 no MUST was broken; 1 one was; 2 the command line makes no
+sense; 3 the server could not be started, stayed silent or ended before it had
+answered; 5 nothing could be observed, or the checker itself failed.`,
+		Example: `  goldwire check -- npx -y @modelcontextprotocol/server-everything
+  goldwire check --revision all --format json --output report.json -- ./my-server --stdio`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.revision, "revision", "auto", "revisions to judge by: auto (the newest of each era that the server speaks), all (that it speaks), or a comma-separated `LIST`")
+	fl.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text or json")
+	fl.StringVar(&f.output, "output", "", "write the report to `FILE` instead of stdout")
+	fl.StringVar(&f.level, "level", "should", "weakest `LEVEL` of rules to judge: must, should or may (breaking a MAY is never a finding)")
+	fl.StringSliceVar(&f.only, "only", nil, "judge only checks whose id matches `PATTERN` (as in tools-*); may be repeated")
+	fl.BoolVar(&f.list, "list", false, "list the checks instead of running them")
+	fl.DurationVar(&f.timeout, "timeout", 10*time.Second, "how long to wait for an answer, the first one included")
+	fl.StringSliceVar(&f.allow, "allow-tool", nil, "a tool that may be called though it is not marked read-only, * for all; may be repeated")
+	fl.StringSliceVar(&f.deny, "deny-tool", nil, "a tool that is never called, * for all; may be repeated")
+	fl.StringVar(&f.save, "save", "", "save the transcript of each session in `DIR`")
+	return cmd
+}
+
+func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
+	opts, err := f.options(cmd)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	if dash := cmd.ArgsLenAtDash(); len(args) > 0 && dash != 0 {
+		return &exitError{exitUsage, fmt.Errorf("put -- before the server's command: goldwire check -- %s", strings.Join(args, " "))}
+	}
+	if f.list {
+		return list(cmd.OutOrStdout(), opts)
+	}
+	if len(args) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return &exitError{exitNoResult, err}
+		}
+		args = []string{self, "serve"}
+	}
+	// An output that cannot be written is said before the work, not after it.
+	out, closeOut, err := f.open(cmd.OutOrStdout())
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	line := newStatusLine(cmd.ErrOrStderr())
+	opts.Progress = line.progress
+	rep, err := conformance.Run(cmd.Context(), conformance.Target{Command: args}, opts)
+	line.clear()
+	if rep == nil || err != nil {
+		return errors.Join(startFailure(err), closeOut())
+	}
+	if err := f.write(out, rep, cmd.OutOrStdout()); err != nil {
+		return &exitError{exitNoResult, errors.Join(err, closeOut())}
+	}
+	if err := closeOut(); err != nil {
+		return &exitError{exitNoResult, err}
+	}
+	if code := report.ExitCode(rep); code != exitOK {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+func (f *checkFlags) options(cmd *cobra.Command) (conformance.Options, error) {
+	o := conformance.Options{Checks: f.only, Allow: f.allow, Deny: f.deny}
+	switch f.revision {
+	case "auto":
+	case "all":
+		o.Revisions = []string{"all"}
+	default:
+		o.Revisions = strings.Split(f.revision, ",")
+		for _, rev := range o.Revisions {
+			if !slices.Contains(check.Revisions(), rev) {
+				return o, fmt.Errorf("--revision %s: no such revision; there are auto, all, %s", rev, strings.Join(check.Revisions(), ", "))
+			}
+		}
+	}
+	if f.format != "text" && f.format != "json" {
+		return o, fmt.Errorf("--format %s: want text or json", f.format)
+	}
+	switch f.level {
+	case "must":
+		o.Must = true
+	case "should", "may":
+	default:
+		return o, fmt.Errorf("--level %s: want must, should or may", f.level)
+	}
+	if f.timeout <= 0 {
+		return o, fmt.Errorf("--timeout %s: want more than nothing", f.timeout)
+	}
+	o.Limits.Start, o.Limits.Request = f.timeout, f.timeout
+	if f.save != "" {
+		if err := os.MkdirAll(f.save, 0o777); err != nil {
+			return o, err
+		}
+		o.Save = func(name string, rec *transcript.Recording) error {
+			return os.WriteFile(filepath.Join(f.save, name+".wire"), []byte(rec.String()), 0o666)
+		}
+	}
+	return o, nil
+}
+
+func (f *checkFlags) open(stdout io.Writer) (io.Writer, func() error, error) {
+	if f.output == "" {
+		return stdout, func() error { return nil }, nil
+	}
+	file, err := os.Create(f.output)
+	if err != nil {
+		return nil, nil, err
+	}
+	b := bufio.NewWriter(file)
+	return b, func() error { return errors.Join(b.Flush(), file.Close()) }, nil
+}
+
+func (f *checkFlags) write(w io.Writer, rep *result.Report, stdout io.Writer) error {
+	if f.format == "json" {
+		return report.JSON(w, rep)
+	}
+	o := report.TextOptions{}
+	if file, ok := w.(*os.File); ok && w == stdout && term.IsTerminal(int(file.Fd())) {
+		o.Color = os.Getenv("NO_COLOR") == ""
+		o.Width, _, _ = term.GetSize(int(file.Fd()))
+	}
+	return report.Text(w, rep, o)
+}
+
+// startFailure gives a failed run its exit code.
+func startFailure(err error) error {
+	var (
+		start  *conformance.StartError
+		died   *conformance.DiedError
+		silent *conformance.SilentError
+	)
+	switch {
+	case errors.As(err, &start), errors.As(err, &died), errors.As(err, &silent):
+		return &exitError{exitTarget, err}
+	case errors.Is(err, conformance.ErrNoCheck):
+		return &exitError{exitUsage, err}
+	case errors.Is(err, context.Canceled):
+		return &exitError{exitNoResult, errors.New("interrupted")}
+	}
+	return &exitError{exitNoResult, err}
+}
+
+// list prints id, level, revisions and title of the selected checks.
+func list(w io.Writer, o conformance.Options) error {
+	checks, err := conformance.Select(o)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	for i := range checks {
+		k := &checks[i]
+		var revs []string
+		warns := true
+		for _, rev := range check.Revisions() {
+			if k.Applies(rev) {
+				revs = append(revs, rev)
+				warns = warns && k.Warns(rev)
+			}
+		}
+		if len(revs) == 0 || o.Must && warns {
+			continue
+		}
+		level := "MUST"
+		if warns {
+			level = "SHOULD"
+		}
+		span := revs[0]
+		if len(revs) > 1 {
+			span += "…" + revs[len(revs)-1]
+		}
+		if _, err := fmt.Fprintf(w, "%-40s %-6s %-21s  %s\n", k.ID, level, span, k.Title); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statusLine says on a terminal what is being done; elsewhere it is silent.
+type statusLine struct {
+	w     io.Writer
+	width int
+}
+
+func newStatusLine(w io.Writer) *statusLine {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return &statusLine{}
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil || width <= 0 {
+		width = 80
+	}
+	return &statusLine{w: w, width: width}
+}
+
+func (s *statusLine) progress(p conformance.Progress) {
+	if s.w == nil {
+		return
+	}
+	text := "finding out what the server speaks"
+	switch {
+	case p.Check != nil:
+		text = p.Revision + "  judging  " + p.Check.ID
+	case p.Revision != "":
+		text = p.Revision + "  probing  " + p.Probe
+	}
+	if r := []rune(text); len(r) >= s.width {
+		text = string(r[:s.width-1])
+	}
+	fmt.Fprintf(s.w, "\r\x1b[K%s", text)
+}
+
+func (s *statusLine) clear() {
+	if s.w != nil {
+		fmt.Fprint(s.w, "\r\x1b[K")
+	}
+}

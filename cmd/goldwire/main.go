@@ -1,0 +1,93 @@
+// Command goldwire judges MCP servers by what they put on the wire, and
+// carries the reference server that it is tried on.
+//
+//	goldwire check -- CMD ARGS…   judge a server that is started as CMD
+//	goldwire check                judge the built-in reference server
+//	goldwire serve                be the reference server, on stdin and stdout
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes of every command.
+const (
+	exitOK       = 0 // done; for check: no rule was broken
+	exitBroken   = 1 // check: a MUST was broken
+	exitUsage    = 2 // the command line makes no sense
+	exitTarget   = 3 // the target could not be started, stayed silent, or died before it had answered
+	exitNoResult = 5 // nothing was observed, or the checker itself failed
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// exitError ends the command with a code; its message, if any, goes to stderr.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := &cobra.Command{
+		Use:           "goldwire",
+		Short:         "Judge MCP servers by what they put on the wire",
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
+	root.AddCommand(checkCommand(), serveCommand())
+
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	var exit *exitError
+	if !errors.As(err, &exit) {
+		exit = &exitError{exitUsage, err} // cobra's own: an unknown command, too many arguments
+	}
+	if exit.err != nil {
+		fmt.Fprintln(stderr, "goldwire:", exit.err)
+	}
+	if exit.code == exitUsage {
+		fmt.Fprintln(stderr, "Run goldwire --help for what there is.")
+	}
+	return exit.code
+}
+
+// version is what the go command recorded when it built this program.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(unknown)"
+}

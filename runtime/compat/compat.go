@@ -1,0 +1,121 @@
+// Package compat lets one connection serve peers of several revisions of the
+// protocol.
+package compat
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/revision"
+)
+
+// Revisions joins servers of different revisions into one that answers each
+// request in the revision its client speaks: generated Servers, one a
+// revision. Bind fails when two speak the same one, or none is given.
+//
+// Which one answers is decided request by request:
+//
+//   - a request whose _meta names a protocol version or client capabilities
+//     belongs to the stateless revision, whatever was said before;
+//   - initialize chooses among the stateful revisions: the one that the client
+//     offers, else the newest (basic/lifecycle, version negotiation); what
+//     follows on that connection belongs to it;
+//   - before any handshake ping is answered, and everything else is judged by
+//     the stateless revision, which says what is missing. It is not taken for
+//     the start of a session without a handshake.
+func Revisions(servers ...jsonrpc.Binder) jsonrpc.Binder { return binder(servers) }
+
+type binder []jsonrpc.Binder
+
+// Bind binds each server.
+func (b binder) Bind() (jsonrpc.Chooser, error) {
+	e := &eras{stateful: map[string]*jsonrpc.Service{}}
+	for _, s := range b {
+		ch, err := s.Bind()
+		if err != nil {
+			return nil, err
+		}
+		svc, ok := ch.(*jsonrpc.Service)
+		if !ok {
+			return nil, fmt.Errorf("%T serves several revisions already", s)
+		}
+		rev := svc.Revision()
+		if svc.Rules().Stateless {
+			if e.stateless != nil {
+				return nil, fmt.Errorf("two stateless servers, %s and %s", e.stateless.Revision(), rev)
+			}
+			e.stateless = svc
+			continue
+		}
+		if e.stateful[rev] != nil {
+			return nil, fmt.Errorf("two servers speak %s", rev)
+		}
+		e.stateful[rev] = svc
+	}
+	for _, rev := range revision.All() {
+		if svc := e.stateful[rev]; svc != nil {
+			e.newest = svc // the order is oldest first
+		}
+	}
+	if e.stateless == nil && e.newest == nil {
+		return nil, errors.New("no server to choose from")
+	}
+	return e, nil
+}
+
+type eras struct {
+	stateless *jsonrpc.Service            // may be nil
+	stateful  map[string]*jsonrpc.Service // by revision
+	newest    *jsonrpc.Service            // of the stateful ones, may be nil
+}
+
+// Choose picks the server for one message; see [Revisions].
+func (e *eras) Choose(c *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Service {
+	if e.stateless == nil {
+		return e.inSession(c, f)
+	}
+	if e.newest == nil || saysItAll(f) {
+		return e.stateless
+	}
+	if s := c.Service(); s != nil && !s.Rules().Stateless {
+		return s
+	}
+	if f.Method == "initialize" || f.Method == "ping" {
+		return e.inSession(c, f)
+	}
+	return e.stateless
+}
+
+func (e *eras) inSession(c *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Service {
+	if s := c.Service(); s != nil {
+		return s
+	}
+	if f.Method == "initialize" {
+		version, _ := f.Params().Get("protocolVersion").Str()
+		if s := e.stateful[version]; s != nil {
+			return s
+		}
+	}
+	return e.newest
+}
+
+// The members of _meta that only requests of stateless revisions carry
+// (2026-07-28, basic/index, request metadata).
+const (
+	prefix           = "io.modelcontextprotocol/"
+	metaVersion      = prefix + "protocolVersion"
+	metaCapabilities = prefix + "clientCapabilities"
+)
+
+// saysItAll reports whether a message carries its own version or
+// capabilities. Nearly every message of a session lacks the prefix, and
+// looking for that costs next to nothing.
+func saysItAll(f *jsonrpc.Peek) bool {
+	if !bytes.Contains(f.Data, []byte(prefix)) {
+		return false
+	}
+	meta := f.Params().Get("_meta")
+	return meta.Get(metaVersion) != nil || meta.Get(metaCapabilities) != nil
+}
