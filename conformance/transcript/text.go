@@ -688,6 +688,16 @@ func (e *Event) Line() string { return string(e.appendLine(nil)) }
 // MarshalText prints the recording in its canonical form; see AppendText.
 func (r *Recording) MarshalText() ([]byte, error) { return r.AppendText(nil) }
 
+// String prints the recording in its canonical form. A recording that has none
+// gives a text that Parse refuses and that says why; AppendText gives the error.
+func (r *Recording) String() string {
+	b, err := r.AppendText(nil)
+	if err != nil {
+		return "no transcript: " + err.Error() + "\n"
+	}
+	return string(b)
+}
+
 // UnmarshalText parses; see Parse.
 func (r *Recording) UnmarshalText(b []byte) error {
 	rec, err := Parse(b)

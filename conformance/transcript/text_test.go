@@ -87,6 +87,9 @@ func TestParseAndPrintAreInverseOnCanonicalText(t *testing.T) {
 	require.NoError(t, again.UnmarshalText(b))
 	require.Empty(t, cmp.Diff(rec, &again))
 
+	require.Equal(t, canonical, rec.String())
+	require.Contains(t, (&Recording{After: []string{"x"}}).String(), "no transcript: ")
+
 	var buf bytes.Buffer
 	n, err := rec.WriteTo(&buf)
 	require.NoError(t, err)

@@ -1,0 +1,123 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/goldwire/goldwire/conformance/catalogue"
+	"github.com/goldwire/goldwire/conformance/result"
+)
+
+// Format is the version of the JSON form, its member "goldwire". It changes
+// only when a reader of the old form could misread the new one; members may be
+// added at any time, so readers pass over those they do not know.
+const Format = 1
+
+// document is the JSON form of a report:
+//
+//	{
+//	  "goldwire": 1,
+//	  "target": {"side": "server", "command": ["./server"], "name": "…", "version": "…"},
+//	  "revisions": ["2025-11-25"],
+//	  "summary": {"pass": 1, "fail": 1, "warn": 0, "not-applicable": 0, "not-observed": 0, "blocked": 0, "error": 0},
+//	  "results": [{
+//	    "check": "tools-unknown-tool",               id of the check
+//	    "revision": "2025-11-25",
+//	    "transport": "stdio",                        stdio, http or sse
+//	    "level": "MUST",                             MUST, MUST NOT, SHOULD, SHOULD NOT or MAY
+//	    "requirements": ["legacy/tools-unknown-tool"],  ids in the catalogue, the deciding one first
+//	    "verdict": "fail",                           a member of summary
+//	    "requirement": "…",                          the deciding one, in a sentence
+//	    "spec": "https://…",                         its place in the specification
+//	    "layer": "protocol",                         who is to look into it: carrier, jsonrpc, protocol or feature
+//	    "expected": "…", "observed": "…",            of a fail or warn
+//	    "reason": "…",                               of the other verdicts but pass
+//	    "frames": [{"text": "<@12ms {…}", "here": true}]  the traffic around, as lines of a transcript
+//	  }]
+//	}
+//
+// Members of results from "requirement" on, and "layer", are left out when
+// they are empty. Every run gives the results in the same order.
+type document struct {
+	Goldwire  int            `json:"goldwire"`
+	Target    result.Target  `json:"target"`
+	Revisions []string       `json:"revisions"`
+	Summary   summary        `json:"summary"`
+	Results   []result.Check `json:"results"`
+}
+
+// summary has the order of result.Verdicts.
+type summary struct {
+	Pass          int `json:"pass"`
+	Fail          int `json:"fail"`
+	Warn          int `json:"warn"`
+	NotApplicable int `json:"not-applicable"`
+	NotObserved   int `json:"not-observed"`
+	Blocked       int `json:"blocked"`
+	Error         int `json:"error"`
+}
+
+func summarise(s result.Summary) summary {
+	return summary{
+		Pass: s[result.Pass], Fail: s[result.Fail], Warn: s[result.Warn], NotApplicable: s[result.NotApplicable],
+		NotObserved: s[result.NotObserved], Blocked: s[result.Blocked], Error: s[result.Error],
+	}
+}
+
+// JSON writes the report in its JSON form, indented by tabs, with a newline at
+// the end. Text that is not UTF-8 is repaired with U+FFFD.
+func JSON(w io.Writer, r *result.Report) error {
+	d := document{Goldwire: Format, Target: r.Target, Revisions: r.Revisions, Summary: summarise(r.Summary()), Results: slices.Clone(r.Results)}
+	if d.Revisions == nil {
+		d.Revisions = []string{}
+	}
+	if d.Results == nil {
+		d.Results = []result.Check{}
+	}
+	for i := range d.Results {
+		if d.Results[i].Requirements == nil {
+			d.Results[i].Requirements = []string{}
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "\t")
+	return e.Encode(d)
+}
+
+// ParseJSON reads a report from its JSON form. It refuses another version, a
+// verdict or level it does not know, and a summary that does not add up; the
+// error says where. Unknown members are passed over.
+func ParseJSON(b []byte) (*result.Report, error) {
+	var d document
+	if err := json.Unmarshal(b, &d); err != nil {
+		return nil, err
+	}
+	switch {
+	case d.Goldwire == 0:
+		return nil, errors.New("goldwire: missing: this is no report")
+	case d.Goldwire != Format:
+		return nil, fmt.Errorf("goldwire: version %d, this program reads %d", d.Goldwire, Format)
+	}
+	for i := range d.Results {
+		c := &d.Results[i]
+		switch {
+		case c.ID == "":
+			return nil, fmt.Errorf("results[%d].check: missing", i)
+		case !slices.Contains(result.Verdicts, c.Verdict):
+			return nil, fmt.Errorf("results[%d].verdict: %q is not known", i, c.Verdict)
+		case !slices.Contains(levels, c.Level):
+			return nil, fmt.Errorf("results[%d].level: %q is not known", i, c.Level)
+		}
+	}
+	r := &result.Report{Target: d.Target, Revisions: d.Revisions, Results: d.Results}
+	if got := summarise(r.Summary()); got != d.Summary {
+		return nil, fmt.Errorf("summary: it does not add up: the results give %+v", got)
+	}
+	return r, nil
+}
+
+var levels = []result.Level{"", catalogue.Must, catalogue.MustNot, catalogue.Should, catalogue.ShouldNot, catalogue.May}

@@ -1,0 +1,27 @@
+// Package report prints what a run found: as text for people and as JSON for
+// programs, both from the one model in package result.
+package report
+
+import "github.com/goldwire/goldwire/conformance/result"
+
+// Exit codes of a run that came to an end. Usage errors (2) and a target that
+// could not be started (3) are the command's to tell.
+const (
+	ExitConformant = 0 // nothing is broken that has to hold
+	ExitBroken     = 1 // at least one fail
+	ExitNoResult   = 5 // the checker failed somewhere, or saw nothing it could judge
+)
+
+// ExitCode is the exit code that a report calls for. An error of the checker
+// outweighs everything: the report is not complete, so neither a clean bill
+// nor a list of failures is the whole truth. Warnings do not count.
+func ExitCode(r *result.Report) int {
+	s := r.Summary()
+	switch {
+	case s[result.Error] > 0 || s[result.Pass]+s[result.Fail]+s[result.Warn] == 0:
+		return ExitNoResult
+	case s[result.Fail] > 0:
+		return ExitBroken
+	}
+	return ExitConformant
+}

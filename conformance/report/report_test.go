@@ -1,0 +1,201 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/conformance/result"
+)
+
+var update = flag.Bool("update", false, "write the golden files in testdata")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(file, got, 0o666))
+		return
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err, "go test ./conformance/report -update writes it")
+	require.Empty(t, cmp.Diff(string(want), string(got)), "go test ./conformance/report -update accepts it")
+}
+
+// sample has every verdict, two revisions, and text that must be tamed.
+func sample() *result.Report {
+	const sentence = "A call that names a tool which the server does not have is answered with an error of the protocol, not with a result that tells of a failed tool."
+	fail := func(rev string) result.Check {
+		return result.Check{
+			ID: "tools-unknown-tool", Revision: rev, Transport: "stdio", Level: "MUST",
+			Requirements: []string{"legacy/tools-unknown-tool", "legacy/tools-errors"}, Verdict: result.Fail, Layer: "feature",
+			Sentence: sentence, URL: "https://modelcontextprotocol.io/specification/" + rev + "/server/tools#error-handling",
+			Expected: "an error with code -32602", Observed: "a result: \x1b[2Jcleared \u202egnp.exe\nsecond line",
+			Frames: []result.Frame{
+				{Text: `>@1ms {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"nope"}}`},
+				{Text: `<@2ms {"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"` + strings.Repeat("unknown tool ", 20) + `"}]}}`, Here: true},
+			},
+		}
+	}
+	plain := func(id string, v result.Verdict, reason string) result.Check {
+		return result.Check{ID: id, Revision: "2025-11-25", Transport: "stdio", Level: "SHOULD", Requirements: []string{"legacy/" + id}, Verdict: v, Reason: reason}
+	}
+	warn := plain("ping-prompt", result.Warn, "")
+	warn.Expected, warn.Observed = "an answer at once", "an answer after 3 s"
+	return &result.Report{
+		Target:    result.Target{Side: "server", Command: []string{"./server", "--name", "a b", ""}, Name: "evil\x1b[31m", Version: "1.0"},
+		Revisions: []string{"2025-06-18", "2025-11-25"},
+		Results: []result.Check{
+			fail("2025-06-18"), fail("2025-11-25"), warn,
+			plain("ping-answered", result.Pass, ""),
+			plain("tools-list", result.Pass, ""),
+			plain("prompts-list", result.NotApplicable, "the server does not declare prompts"),
+			plain("prompts-get", result.NotObserved, "no prompt was got"),
+			plain("resources-read", result.Blocked, "resources/list failed"),
+			plain("logging-level", result.Error, "the check itself failed: index out of range"),
+		},
+	}
+}
+
+func TestTextGolden(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		edit func(*result.Report)
+		o    TextOptions
+	}{
+		{"full.txt", nil, TextOptions{}},
+		{"narrow.txt", nil, TextOptions{Width: 60}},
+		{"colour.txt", nil, TextOptions{Color: true, Width: 80, Verbose: true}},
+		{"clean.txt", func(r *result.Report) { r.Results, r.Revisions = r.Results[3:5], r.Revisions[1:] }, TextOptions{}},
+		{"broken.txt", func(r *result.Report) { r.Results = r.Results[1:5] }, TextOptions{Verbose: true}},
+		{"nothing.txt", func(r *result.Report) {
+			r.Results, r.Revisions, r.Target = nil, nil, result.Target{Side: "client", URL: "http://localhost:1"}
+		}, TextOptions{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := sample()
+			if c.edit != nil {
+				c.edit(r)
+			}
+			var b bytes.Buffer
+			require.NoError(t, Text(&b, r, c.o))
+			golden(t, c.name, b.Bytes())
+			require.True(t, utf8.Valid(b.Bytes()))
+			if !c.o.Color {
+				require.NotContains(t, b.String(), "\x1b")
+			}
+			require.NotContains(t, b.String(), "\x1b[2J")
+			require.NotContains(t, b.String(), "\u202e")
+			if w := c.o.Width; w > 0 && !c.o.Color {
+				for _, l := range strings.Split(b.String(), "\n") {
+					if !strings.Contains(l, "https://") {
+						require.LessOrEqual(t, utf8.RuneCountInString(l), w, l)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestJSONGolden(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, JSON(&b, sample()))
+	golden(t, "full.json", b.Bytes())
+	require.True(t, json.Valid(b.Bytes()))
+
+	b.Reset()
+	require.NoError(t, JSON(&b, &result.Report{Results: []result.Check{{ID: "x", Verdict: result.Pass}}}))
+	golden(t, "small.json", b.Bytes())
+}
+
+func TestJSONRoundTrip(t *testing.T) {
+	var b bytes.Buffer
+	want := sample()
+	require.NoError(t, JSON(&b, want))
+	got, err := ParseJSON(b.Bytes())
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff(want, got))
+	var again bytes.Buffer
+	require.NoError(t, JSON(&again, got))
+	require.Equal(t, b.String(), again.String())
+
+	// A later version of the form may say more.
+	more := strings.Replace(b.String(), `"goldwire": 1,`, `"goldwire": 1, "later": {"x": []},`, 1)
+	got, err = ParseJSON([]byte(more))
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff(want, got))
+}
+
+func TestParseJSONRefuses(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, JSON(&b, sample()))
+	good := b.String()
+	for _, c := range []struct{ name, old, new, want string }{
+		{"another version", `"goldwire": 1`, `"goldwire": 2`, "goldwire: version 2, this program reads 1"},
+		{"no report", `"goldwire": 1`, `"x": 1`, "goldwire: missing"},
+		{"a verdict", `"verdict": "fail"`, `"verdict": "bad"`, `results[0].verdict: "bad" is not known`},
+		{"a level", `"level": "MUST"`, `"level": "must"`, `results[0].level: "must" is not known`},
+		{"a check", `"check": "tools-unknown-tool"`, `"check": ""`, "results[0].check: missing"},
+		{"a sum", `"pass": 2`, `"pass": 3`, "summary: it does not add up"},
+		{"not JSON", `{`, ``, ""},
+		{"a type", `"revisions": [`, `"revisions": {}, "x": [`, "revisions"},
+	} {
+		text := strings.Replace(good, c.old, c.new, 1)
+		require.NotEqual(t, good, text, c.name)
+		_, err := ParseJSON([]byte(text))
+		require.ErrorContains(t, err, c.want, c.name)
+	}
+	for i := range len(good) - 1 {
+		_, err := ParseJSON([]byte(good[:i]))
+		require.Error(t, err)
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	for _, c := range []struct {
+		verdicts []result.Verdict
+		want     int
+	}{
+		{nil, ExitNoResult},
+		{[]result.Verdict{result.NotApplicable, result.NotObserved, result.Blocked}, ExitNoResult},
+		{[]result.Verdict{result.Pass, result.NotObserved}, ExitConformant},
+		{[]result.Verdict{result.Warn}, ExitConformant},
+		{[]result.Verdict{result.Pass, result.Fail, result.Warn}, ExitBroken},
+		{[]result.Verdict{result.Pass, result.Error}, ExitNoResult},
+		{[]result.Verdict{result.Fail, result.Error}, ExitNoResult},
+	} {
+		r := &result.Report{}
+		for _, v := range c.verdicts {
+			r.Results = append(r.Results, result.Check{Verdict: v})
+		}
+		require.Equal(t, c.want, ExitCode(r), "%v", c.verdicts)
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestWriteErrorsAreReturned(t *testing.T) {
+	require.ErrorContains(t, Text(fullDisk{}, sample(), TextOptions{}), "disk full")
+	require.ErrorContains(t, JSON(fullDisk{}, sample()), "disk full")
+}
+
+func TestPlainAndCut(t *testing.T) {
+	require.Equal(t, "a\nb", plain("a\nb"))
+	require.Equal(t, `\x1b[31m \xff \u202e \u0085 `+"\ufffd x", plain("\x1b[31m \xff \u202e \u0085 \ufffd\tx"))
+	require.Equal(t, "äöü", cut("äöü", 3))
+	require.Equal(t, "ää… (200 bytes)", cut(strings.Repeat("ä", 100), 15))
+	require.Equal(t, 14, utf8.RuneCountInString(cut(strings.Repeat("ä", 100), 14)))
+	require.Equal(t, "tools", Area(&result.Check{ID: "x-y", Requirements: []string{"legacy/tools-z"}}))
+	require.Equal(t, "x", Area(&result.Check{ID: "x-y"}))
+}

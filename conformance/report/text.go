@@ -1,0 +1,388 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/goldwire/goldwire/conformance/result"
+)
+
+// TextOptions of Text; the zero value suits a file.
+type TextOptions struct {
+	Color   bool // use the colours of a terminal
+	Width   int  // columns to fit lines into; 0 = 100 for prose, and frames are cut late
+	Verbose bool // list every result, not only what is broken
+}
+
+// Text prints a report for people: each broken rule with its sentence, level
+// and place in the specification, what was expected, what was observed and
+// the traffic around it; then tables of the verdicts. A finding that is the
+// same in several revisions is told once. What the peer sent cannot reach the
+// terminal as a control sequence.
+func Text(w io.Writer, r *result.Report, o TextOptions) error {
+	p := printer{w: bufio.NewWriter(w), o: o, prose: 100, frame: 1000}
+	if o.Width > 0 {
+		p.frame = max(o.Width, 40)
+		p.prose = min(p.frame, 100)
+	}
+	p.head(r)
+	for _, v := range []result.Verdict{result.Fail, result.Warn, result.Error} {
+		for _, g := range groups(r, v) {
+			p.finding(g)
+		}
+	}
+	if o.Verbose {
+		p.all(r)
+	}
+	p.tables(r)
+	p.last(r)
+	return p.w.Flush()
+}
+
+type printer struct {
+	w            *bufio.Writer // remembers the first error
+	o            TextOptions
+	prose, frame int // columns
+}
+
+func (p *printer) printf(format string, args ...any) { _, _ = fmt.Fprintf(p.w, format, args...) }
+
+// paint wraps s in a colour (an SGR parameter).
+func (p *printer) paint(sgr, s string) string {
+	if !p.o.Color {
+		return s
+	}
+	return "\x1b[" + sgr + "m" + s + "\x1b[0m"
+}
+
+var colours = map[result.Verdict]string{
+	result.Pass: "32", result.Fail: "1;31", result.Warn: "33", result.Error: "1;35",
+	result.NotApplicable: "2", result.NotObserved: "2", result.Blocked: "36",
+}
+
+func (p *printer) head(r *result.Report) {
+	t := r.Target
+	who := t.Side
+	if t.Name != "" {
+		who += " " + plain(t.Name)
+		if t.Version != "" {
+			who += " " + plain(t.Version)
+		}
+	}
+	p.printf("%s\n", p.paint("1", strings.TrimSpace(who)))
+	where := t.URL
+	if len(t.Command) > 0 {
+		where = commandLine(t.Command)
+	}
+	if where != "" {
+		p.printf("%s\n", plain(where))
+	}
+	if len(r.Revisions) > 0 {
+		p.printf("judged by %s\n", strings.Join(r.Revisions, ", "))
+	}
+	p.printf("\n")
+}
+
+func commandLine(args []string) string {
+	q := make([]string, len(args))
+	for i, a := range args {
+		if a == "" || strings.ContainsAny(a, " \t\n\"'\\$`") {
+			a = strconv.Quote(a)
+		}
+		q[i] = a
+	}
+	return strings.Join(q, " ")
+}
+
+// group is one finding in the revisions that have it.
+type group struct {
+	check     *result.Check // of the newest revision
+	revisions []string
+}
+
+func groups(r *result.Report, v result.Verdict) []*group {
+	type key struct{ id, transport, expected, observed, reason string }
+	var order []*group
+	byKey := map[key]*group{}
+	for i := range r.Results {
+		c := &r.Results[i]
+		if c.Verdict != v {
+			continue
+		}
+		k := key{c.ID, c.Transport, c.Expected, c.Observed, c.Reason}
+		g := byKey[k]
+		if g == nil {
+			g = &group{}
+			byKey[k] = g
+			order = append(order, g)
+		}
+		g.check = c
+		if !slices.Contains(g.revisions, c.Revision) {
+			g.revisions = append(g.revisions, c.Revision)
+		}
+	}
+	return order
+}
+
+func (p *printer) finding(g *group) {
+	c := g.check
+	head := p.paint(colours[c.Verdict], strings.ToUpper(string(c.Verdict))) + "  " + p.paint("1", c.ID)
+	tail := strings.Join(g.revisions, ", ")
+	if c.Transport != "" {
+		tail += " over " + c.Transport
+	}
+	p.printf("%s  %s\n", head, tail)
+	if c.Sentence != "" || c.Level != "" {
+		text := string(c.Level)
+		if c.Sentence != "" {
+			text = strings.TrimPrefix(text+": "+plain(c.Sentence), ": ")
+		}
+		p.wrap("  ", "  ", text)
+	}
+	for i, id := range c.Requirements {
+		if i == 0 && c.URL != "" {
+			id += "  " + c.URL
+		}
+		p.printf("  %s\n", p.paint("2", plain(id)))
+	}
+	if c.Layer != "" {
+		p.wrap("  layer     ", "            ", plain(c.Layer))
+	}
+	for _, part := range []struct{ label, text string }{
+		{"expected", c.Expected}, {"observed", c.Observed}, {"reason", c.Reason},
+	} {
+		if part.text != "" {
+			p.wrap(fmt.Sprintf("  %-10s", part.label), "            ", plain(part.text))
+		}
+	}
+	if len(c.Frames) > 0 {
+		p.printf("  traffic\n")
+	}
+	for _, f := range c.Frames {
+		// The line that the finding is about may take more room.
+		lead, lines := "      ", 2
+		if f.Here {
+			lead, lines = "    → ", 8
+		}
+		text := plain(f.Text)
+		if p.o.Width <= 0 {
+			lines = 1
+		}
+		for _, line := range fold(cut(text, lines*(p.frame-6)), p.frame-6) {
+			line = lead + line
+			if f.Here {
+				line = p.paint("1", line)
+			}
+			p.printf("%s\n", line)
+			lead = "      "
+		}
+	}
+	p.printf("\n")
+}
+
+// fold breaks a line after every so many columns.
+func fold(s string, columns int) []string {
+	var lines []string
+	n, start := 0, 0
+	for i := range s {
+		if n == columns {
+			lines = append(lines, s[start:i])
+			n, start = 0, i
+		}
+		n++
+	}
+	return append(lines, s[start:])
+}
+
+// wrap prints text in lines that fit; what cannot be broken stands over.
+func (p *printer) wrap(first, rest, text string) {
+	lead := first
+	for _, para := range strings.Split(text, "\n") {
+		line := ""
+		for _, word := range strings.Fields(para) {
+			if line != "" && utf8.RuneCountInString(lead)+utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > p.prose {
+				p.printf("%s%s\n", lead, line)
+				lead, line = rest, ""
+			}
+			if line != "" {
+				line += " "
+			}
+			line += word
+		}
+		if line != "" {
+			p.printf("%s%s\n", lead, line)
+			lead = rest
+		}
+	}
+}
+
+func (p *printer) all(r *result.Report) {
+	for i := range r.Results {
+		c := &r.Results[i]
+		line := fmt.Sprintf("%-14s  %s  %s", c.Verdict, c.Revision, c.ID)
+		if c.Reason != "" {
+			line += ": " + strings.Join(strings.Fields(plain(c.Reason)), " ")
+		}
+		line = cut(line, p.frame)
+		if rest, ok := strings.CutPrefix(line, string(c.Verdict)); ok {
+			line = p.paint(colours[c.Verdict], string(c.Verdict)) + rest
+		}
+		p.printf("%s\n", line)
+	}
+	if len(r.Results) > 0 {
+		p.printf("\n")
+	}
+}
+
+var columns = map[result.Verdict]string{
+	result.Pass: "pass", result.Fail: "fail", result.Warn: "warn", result.NotApplicable: "n/a",
+	result.NotObserved: "unseen", result.Blocked: "blocked", result.Error: "error",
+}
+
+func (p *printer) tables(r *result.Report) {
+	if len(r.Results) == 0 {
+		return
+	}
+	if len(r.Revisions) > 1 {
+		p.table("revision", r, func(c *result.Check) string { return c.Revision }, false)
+	}
+	p.table("area", r, Area, true)
+}
+
+// Area is the part of the protocol a result is about: the first word of the
+// name of its first requirement, or of the check.
+func Area(c *result.Check) string {
+	name := c.ID
+	if len(c.Requirements) > 0 {
+		name = c.Requirements[0]
+	}
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		name = name[i+1:]
+	}
+	area, _, _ := strings.Cut(name, "-")
+	return area
+}
+
+func (p *printer) table(title string, r *result.Report, of func(*result.Check) string, total bool) {
+	counts := map[string]result.Summary{}
+	for i := range r.Results {
+		c := &r.Results[i]
+		k := of(c)
+		if counts[k] == nil {
+			counts[k] = result.Summary{}
+		}
+		counts[k][c.Verdict]++
+	}
+	names := make([]string, 0, len(counts))
+	width := len(title)
+	for k := range counts {
+		names = append(names, k)
+		width = max(width, utf8.RuneCountInString(plain(k)))
+	}
+	slices.Sort(names)
+	row := func(name string, cell func(result.Verdict) string) {
+		p.printf("%-*s", width, plain(name))
+		for _, v := range result.Verdicts {
+			s := fmt.Sprintf("  %*s", max(4, len(columns[v])), cell(v))
+			if n := strings.TrimSpace(s); n != "." && n != "0" && n != columns[v] {
+				s = p.paint(colours[v], s)
+			}
+			p.printf("%s", s)
+		}
+		p.printf("\n")
+	}
+	number := func(s result.Summary) func(result.Verdict) string {
+		return func(v result.Verdict) string {
+			if s[v] == 0 {
+				return "."
+			}
+			return strconv.Itoa(s[v])
+		}
+	}
+	row(title, func(v result.Verdict) string { return columns[v] })
+	for _, k := range names {
+		row(k, number(counts[k]))
+	}
+	if total {
+		row("total", number(r.Summary()))
+	}
+	p.printf("\n")
+}
+
+func (p *printer) last(r *result.Report) {
+	s := r.Summary()
+	judged := s[result.Pass] + s[result.Fail] + s[result.Warn]
+	switch ExitCode(r) {
+	case ExitConformant:
+		p.printf("%s: %s, %s\n", p.paint("1;32", "conformant"), plural(judged, "check judged", "checks judged"), plural(s[result.Warn], "warning", "warnings"))
+	case ExitBroken:
+		p.printf("%s: %s, %s of %s\n", p.paint("1;31", "not conformant"), plural(s[result.Fail], "failure", "failures"),
+			plural(s[result.Warn], "warning", "warnings"), plural(judged, "check judged", "checks judged"))
+	default:
+		why := "nothing could be judged"
+		if s[result.Error] > 0 {
+			why = plural(s[result.Error], "check could not do its work", "checks could not do their work")
+		}
+		p.printf("%s: %s\n", p.paint("1;35", "no result"), why)
+	}
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// plain makes text from elsewhere harmless for a terminal: control and format
+// characters (which could move the cursor or reverse the reading order) are
+// shown as escapes. Newlines stay.
+func plain(s string) string {
+	bad := func(r rune) bool {
+		return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) || r == utf8.RuneError
+	}
+	if strings.IndexFunc(s, bad) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r == '\t':
+			b.WriteByte(' ')
+		case r == utf8.RuneError || !bad(r):
+			b.WriteRune(r)
+		case r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// cut shortens a line to that many columns, and says how long it was.
+func cut(s string, columns int) string {
+	n := utf8.RuneCountInString(s)
+	if n <= columns {
+		return s
+	}
+	tail := "… (" + strconv.Itoa(len(s)) + " bytes)"
+	keep := max(0, columns-utf8.RuneCountInString(tail))
+	for i := range s {
+		if keep == 0 {
+			return s[:i] + tail
+		}
+		keep--
+	}
+	return s
+}
