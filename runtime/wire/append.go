@@ -78,20 +78,18 @@ func AppendString(b []byte, s string) []byte {
 			}
 			i++
 		} else {
-			e := i
-			for e < len(p) && p[e] >= 0x80 {
-				k := runeLen(p[e:])
-				if k == 0 {
-					break
-				}
-				e += k
+			e, ok := scanRunes(p, i)
+			if len(b)-n >= e-i {
+				n += copy(b[n:], p[i:e])
+			} else {
+				b = append(b[:n], p[i:e]...)
+				n = len(b)
 			}
-			b = append(b[:n], p[i:e]...)
-			if i = e; i < len(p) && p[i] >= 0x80 && runeLen(p[i:]) == 0 {
-				b = append(b, "\uFFFD"...)
+			if i = e; !ok {
+				b = append(b[:n], "\uFFFD"...)
+				n = len(b)
 				i++
 			}
-			n = len(b)
 		}
 		if cap(b)-n < len(p)-i+10 {
 			b = slices.Grow(b[:n], len(p)-i+10)
@@ -192,21 +190,29 @@ func AppendStrings(b []byte, v []string) []byte {
 	return append(b, ']')
 }
 
+// appendCompact appends r without the white space between its tokens.
 func appendCompact(b []byte, r []byte) []byte {
+	n := len(b)
+	b = slices.Grow(b, len(r))[:n+len(r)]
 	for i := 0; i < len(r); {
-		switch c := r[i]; c {
-		case ' ', '\n', '\r', '\t':
-			i++
-		case '"':
-			e := min(stringEnd(r, i+1, len(r))+1, len(r))
-			b = append(b, r[i:e]...)
-			i = e
-		default:
-			b = append(b, c)
-			i++
+		c := r[i]
+		if c <= ' ' {
+			if e := ws(r, i); e > i {
+				i = e
+				continue
+			}
 		}
+		if c != '"' {
+			b[n] = c
+			n++
+			i++
+			continue
+		}
+		e := min(stringEnd(r, i+1, len(r))+1, len(r))
+		n += copy(b[n:], r[i:e])
+		i = e
 	}
-	return b
+	return b[:n]
 }
 
 // AppendMembers appends each member as ,"name":value. Names that known reports and names that came before in m are left

@@ -285,9 +285,9 @@ func (d *Dec) slowStr(s, i int) (string, error) {
 		if i = plain(b, i); i >= len(b) || b[i] < 0x80 {
 			break
 		}
-		var c code
-		if i, c = scanRunes(b, i); c != cOK {
-			return "", d.fail(i, c)
+		var ok bool
+		if i, ok = scanRunes(b, i); !ok {
+			return "", d.fail(badRune(b, i))
 		}
 	}
 	if i < len(b) && b[i] == '"' {
@@ -316,6 +316,10 @@ func (d *Dec) slowStr(s, i int) (string, error) {
 
 // surrogate deals with a lone surrogate escape at i.
 func (d *Dec) surrogate(i int) error {
+	if d.lenient && len(d.skipped) >= d.maxSkipped {
+		d.skippedN++
+		return nil
+	}
 	err := d.error(ErrValue, i, "lone surrogate escape", "")
 	if !d.lenient {
 		return err
@@ -722,11 +726,14 @@ func (d *Dec) Mark() Mark { return Mark{d.i, d.depth} }
 
 // Skip is called with an error that the value at m caused. When decoding leniently it records the error and moves behind
 // that value, so that the next list element can be read. It returns an error, err itself or what else is wrong with the
-// text, when decoding strictly and when the text is not JSON or breaks a limit.
+// text, when decoding strictly and when the text is not JSON or breaks a limit; MaxProblems is one.
 func (d *Dec) Skip(m Mark, err error) error {
 	e, ok := err.(*Error)
 	if !d.lenient || ok && e.Kind.fatal() {
 		return err
+	}
+	if d.skippedN >= MaxProblems {
+		return d.error(ErrLimit, ws(d.b, m.pos), "more than "+strconv.Itoa(MaxProblems)+" problems", "")
 	}
 	i, c := skipValue(d.b, m.pos, m.depth, d.max, nil)
 	if c != cOK {

@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"sort"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Equal reports whether two values are the same JSON value: numbers as exact decimals, strings by what they mean, objects
@@ -63,7 +65,7 @@ func (t *tape) read(i int, name string) int {
 			name := ""
 			if k == KindObject {
 				e, _, _ := scanString(t.b, i+1)
-				name = unescaped(t.b[i+1 : e])
+				name = exact(t.b[i+1 : e])
 				i = ws(t.b, ws(t.b, e+1)+1)
 			}
 			i = ws(t.b, t.read(i, name))
@@ -119,7 +121,43 @@ func (t *tape) equal(i int, o *tape, j int) bool {
 		x, y := parseDecimal(a.text), parseDecimal(b.text)
 		return x.equal(&y)
 	case KindString:
-		return bytes.Equal(a.text, b.text) || unescaped(a.text) == unescaped(b.text)
+		return bytes.Equal(a.text, b.text) || exact(a.text) == exact(b.text)
 	}
 	return bytes.Equal(a.text, b.text)
+}
+
+// exact returns the meaning of a valid string body, with each lone surrogate in the three bytes that UTF-8 would have for
+// it, so that different texts never become one. The result aliases s if there is no escape.
+func exact(s []byte) string {
+	if bytes.IndexByte(s, '\\') < 0 {
+		return str(s)
+	}
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); {
+		if s[i] != '\\' {
+			out = append(out, s[i])
+			i++
+			continue
+		}
+		if s[i+1] != 'u' {
+			out = append(out, escapes[s[i+1]])
+			i += 2
+			continue
+		}
+		r := hex4(s[i+2:])
+		i += 6
+		if !utf16.IsSurrogate(r) {
+			out = utf8.AppendRune(out, r)
+			continue
+		}
+		if len(s)-i >= 6 && s[i] == '\\' && s[i+1] == 'u' {
+			if p := utf16.DecodeRune(r, hex4(s[i+2:])); p != utf8.RuneError {
+				out = utf8.AppendRune(out, p)
+				i += 6
+				continue
+			}
+		}
+		out = append(out, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
+	}
+	return str(out)
 }

@@ -1,6 +1,9 @@
 package wire
 
-import "strconv"
+import (
+	"math/bits"
+	"strconv"
+)
 
 const (
 	maxPathKey = 64  // bytes of one name shown in a path
@@ -69,6 +72,16 @@ func (p *pather) advance(b []byte, off int) {
 // stringEnd returns the index of the quote that ends the string whose body starts at i, or lim.
 func stringEnd(b []byte, i, lim int) int {
 	for i < lim {
+		if lim-i >= 8 {
+			w := le64(b[i:])
+			x, y := w^0x22*lo, w^0x5c*lo
+			m := ((x-lo)&^x | (y-lo)&^y) & hi
+			if m == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(m) >> 3
+		}
 		switch b[i] {
 		case '"':
 			return i

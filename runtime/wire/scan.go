@@ -44,9 +44,30 @@ func special(w uint64) uint64 {
 	return (w | (w - 0x20*lo) | ((w ^ 0x22*lo) - lo) | ((w ^ 0x5c*lo) - lo)) & hi
 }
 
+// ws returns the index of the first byte from i on that is not white space, or len(b).
 func ws(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
-		i++
+	if i < len(b) && b[i] > ' ' {
+		return i
+	}
+	return space(b, i)
+}
+
+func space(b []byte, i int) int {
+	for i < len(b) {
+		switch b[i] {
+		case ' ':
+			// Indented text has long runs.
+			for len(b)-i >= 8 && le64(b[i:]) == 0x20*lo {
+				i += 8
+			}
+			if i < len(b) && b[i] == ' ' {
+				i++
+			}
+		case '\n', '\r', '\t':
+			i++
+		default:
+			return i
+		}
 	}
 	return i
 }
@@ -127,26 +148,60 @@ func scanString(b []byte, i int) (end int, esc bool, c code) {
 		case x < 0x20:
 			return i, false, cCtl
 		default:
-			if i, c = scanRunes(b, i); c != cOK {
+			var ok bool
+			if i, ok = scanRunes(b, i); !ok {
+				i, c = badRune(b, i)
 				return i, false, c
 			}
 		}
 	}
 }
 
-// scanRunes goes over the characters at i that are not ASCII.
-func scanRunes(b []byte, i int) (int, code) {
+// scanRunes goes over the characters at i that are not ASCII. The usual ones are checked by words: two characters of three
+// bytes at a time, or one of two. It stops at what is not UTF-8, with ok false, or is not whole.
+func scanRunes(b []byte, i int) (end int, ok bool) {
+	for len(b)-i >= 8 {
+		w := le64(b[i:])
+		switch {
+		case three(w):
+			i += 3
+			if three(w >> 24) {
+				i += 3
+			}
+		case w&0xc0e0 == 0x80c0 && w&0x1e != 0:
+			i += 2
+		case w&0x80 == 0:
+			return i, true
+		default:
+			n := runeLen(b[i:])
+			if n == 0 {
+				return i, false
+			}
+			i += n
+		}
+	}
 	for i < len(b) && b[i] >= 0x80 {
 		n := runeLen(b[i:])
 		if n == 0 {
-			if len(b)-i < utf8.UTFMax && !utf8.FullRune(b[i:]) {
-				return len(b), cUnterminated
-			}
-			return i, cUTF8
+			return i, false
 		}
 		i += n
 	}
-	return i, cOK
+	return i, true
+}
+
+// badRune is the problem at i, where scanRunes stopped.
+func badRune(b []byte, i int) (int, code) {
+	if !utf8.FullRune(b[i:]) {
+		return len(b), cUnterminated
+	}
+	return i, cUTF8
+}
+
+// three reports whether a character of three bytes starts w: not an overlong one (E0 80..9F), not a surrogate (ED A0..BF).
+func three(w uint64) bool {
+	y := w & 0x200f
+	return w&0xc0c0f0 == 0x8080e0 && y != 0 && y != 0x200d
 }
 
 // runeLen returns the length of the character with which s starts, 0 if it is ASCII or not UTF-8.
@@ -289,8 +344,9 @@ func unescape(dst, b []byte, i int) (out []byte, end, lone int, c code) {
 			n++
 			i++
 		default:
-			e, c := scanRunes(b, i)
-			if c != cOK {
+			e, ok := scanRunes(b, i)
+			if !ok {
+				e, c = badRune(b, e)
 				return nil, e, lone, c
 			}
 			if len(dst)-n < e-i {

@@ -37,6 +37,9 @@ const (
 	MaxNumberLen = 1024
 	// DefaultMaxSkipped is the number of problems kept when Options.MaxSkipped is 0.
 	DefaultMaxSkipped = 64
+	// MaxProblems is the number of bad list elements that lenient decoding passes over in one message; one more is an
+	// error.
+	MaxProblems = 1 << 16
 )
 
 // Options say how a message is decoded. The zero value decodes strictly and copies strings.
