@@ -1,0 +1,214 @@
+package jsonl
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+)
+
+const (
+	windowSize = 64 << 10
+	headSize   = 4 << 10 // what is kept of a line that is too long
+)
+
+// TooLongError is a line above the bound. The rest of it was skipped as it
+// came in. errors.Is(err, jsonrpc.ErrTooLong).
+type TooLongError struct {
+	Limit int
+	Size  int64 // bytes of the line
+}
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("message too long: %d bytes, the bound is %d", e.Size, e.Limit)
+}
+
+// Is reports whether target is jsonrpc.ErrTooLong.
+func (e *TooLongError) Is(target error) bool { return target == jsonrpc.ErrTooLong }
+
+// lines cuts a stream into frames. It is used by one goroutine at a time.
+type lines struct {
+	r   io.Reader
+	buf []byte
+	i   int // the unread bytes are buf[i:j]
+	j   int
+	nl  int // where the next line ends, -1 if that is not read yet
+	max int
+	err error // of the stream, once it ended
+
+	// A line that does not fit into the window, as far as it is read.
+	big      []byte
+	size     int64
+	skipping bool // it is too long: big is its start
+}
+
+func newLines(r io.Reader, limit int) *lines {
+	return &lines{r: r, buf: make([]byte, windowSize), nl: -1, max: limit}
+}
+
+// fork gives the stream to another reader. What the frames handed out alias
+// stays untouched.
+func (l *lines) fork() *lines {
+	n := &lines{r: l.r, buf: make([]byte, windowSize), nl: -1, max: l.max, err: l.err}
+	n.j = copy(n.buf, l.buf[l.i:l.j])
+	if l.nl >= 0 {
+		n.nl = l.nl - l.i
+	}
+	return n
+}
+
+// more reports whether the next frame can be had without reading.
+func (l *lines) more() bool { return l.nl >= 0 }
+
+// look finds the end of the next line that is not blank, among the bytes from
+// the given one on.
+func (l *lines) look(from int) {
+	for {
+		k := bytes.IndexByte(l.buf[from:l.j], '\n')
+		if k < 0 {
+			l.nl = -1
+			return
+		}
+		l.nl = from + k
+		if !blank(l.buf[l.i:l.nl]) {
+			return
+		}
+		l.i = l.nl + 1
+		from = l.i
+	}
+}
+
+func blank(b []byte) bool {
+	for _, c := range b {
+		if c != ' ' && c != '\t' && c != '\r' {
+			return false
+		}
+	}
+	return true
+}
+
+func trim(b []byte) []byte {
+	if n := len(b); n > 0 && b[n-1] == '\r' {
+		return b[:n-1]
+	}
+	return b
+}
+
+// next reads the next frame. Blank lines are none. An error is the stream's
+// end; a deadline that passed is reported once and may be followed by more.
+func (l *lines) next() (jsonrpc.Frame, error) {
+	if l.big != nil {
+		return l.long()
+	}
+	for {
+		if l.nl >= 0 {
+			line := trim(l.buf[l.i:l.nl:l.nl])
+			l.i = l.nl + 1
+			l.look(l.i)
+			if len(line) > l.max {
+				return jsonrpc.Frame{Data: line[:min(len(line), headSize)], Err: &TooLongError{Limit: l.max, Size: int64(len(line))}}, nil
+			}
+			return jsonrpc.Frame{Data: line}, nil
+		}
+		if l.err != nil {
+			if rest := l.buf[l.i:l.j]; !blank(rest) {
+				l.i = l.j
+				if len(rest) > l.max {
+					return jsonrpc.Frame{Data: rest[:min(len(rest), headSize)], Err: &TooLongError{Limit: l.max, Size: int64(len(rest))}}, nil
+				}
+				return jsonrpc.Frame{Data: trim(rest), Err: jsonrpc.ErrTruncated}, nil
+			}
+			return jsonrpc.Frame{}, l.err
+		}
+		switch {
+		case l.i == l.j:
+			l.i, l.j = 0, 0
+		case l.j == len(l.buf) && l.i > 0:
+			l.j = copy(l.buf, l.buf[l.i:l.j])
+			l.i = 0
+		}
+		if l.j == len(l.buf) {
+			return l.long()
+		}
+		n, err := l.r.Read(l.buf[l.j:])
+		from := l.j
+		l.j += n
+		if n > 0 {
+			l.look(from)
+		}
+		if err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				return jsonrpc.Frame{}, err
+			}
+			l.err = err
+		}
+	}
+}
+
+// long reads a line that does not fit into the window. The frame owns its
+// bytes. It can be interrupted by a deadline, and goes on with the next call.
+func (l *lines) long() (jsonrpc.Frame, error) {
+	if l.big == nil {
+		l.big = make([]byte, l.j-l.i, 4*windowSize)
+		copy(l.big, l.buf[l.i:l.j])
+		l.i, l.j = 0, 0
+		l.size, l.skipping = int64(len(l.big)), false
+	}
+	for {
+		if !l.skipping && len(l.big) > l.max {
+			l.big, l.skipping = bytes.Clone(l.big[:min(len(l.big), headSize)]), true
+		}
+		// What is read at once is at most a window, so that what follows the
+		// line fits into it.
+		chunk := l.buf
+		if !l.skipping {
+			if cap(l.big)-len(l.big) < windowSize {
+				grown := make([]byte, len(l.big), min(2*cap(l.big), l.max+2*windowSize))
+				copy(grown, l.big)
+				l.big = grown
+			}
+			chunk = l.big[len(l.big):min(cap(l.big), len(l.big)+windowSize)]
+		}
+		n, err := l.r.Read(chunk)
+		line := n
+		k := bytes.IndexByte(chunk[:n], '\n')
+		if k >= 0 {
+			line = k
+			if l.skipping {
+				l.i, l.j = k+1, n
+			} else {
+				l.i, l.j = 0, copy(l.buf, chunk[k+1:n])
+			}
+			l.look(l.i)
+		}
+		l.size += int64(line)
+		if !l.skipping {
+			l.big = l.big[:len(l.big)+line]
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			if k < 0 {
+				return jsonrpc.Frame{}, err
+			}
+		default:
+			l.err = err
+		}
+		if k < 0 && err == nil {
+			continue
+		}
+		f := jsonrpc.Frame{Data: l.big, Owned: true}
+		if l.skipping || len(l.big) > l.max {
+			f.Data = l.big[:min(len(l.big), headSize)]
+			f.Err = &TooLongError{Limit: l.max, Size: l.size}
+		} else if k < 0 {
+			f.Err = jsonrpc.ErrTruncated
+		}
+		f.Data = trim(f.Data)
+		l.big = nil
+		return f, nil
+	}
+}

@@ -1,0 +1,309 @@
+package jsonl
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+)
+
+// Options are the bounds of a link. The zero value works.
+type Options struct {
+	// MaxMessage bounds a message in bytes. A longer one is skipped as it
+	// comes in, with bounded memory, and reported with its start. 0 means
+	// 64 MiB.
+	MaxMessage int
+	// MaxOutgoing bounds the bytes that wait to be written; senders wait for
+	// room as long as their context allows. 0 means 16 MiB.
+	MaxOutgoing int
+	// StallTimeout is how long an answer waits for room. When it does not
+	// come the peer does not read any more, and the link ends with an
+	// *jsonrpc.OverloadError. 0 means 30 s, negative none.
+	StallTimeout time.Duration
+}
+
+func (o Options) maxMessage() int {
+	if o.MaxMessage > 0 {
+		return o.MaxMessage
+	}
+	return 64 << 20
+}
+
+func (o Options) maxOutgoing() int {
+	if o.MaxOutgoing > 0 {
+		return o.MaxOutgoing
+	}
+	return 16 << 20
+}
+
+func (o Options) stall() time.Duration {
+	switch {
+	case o.StallTimeout < 0:
+		return 0
+	case o.StallTimeout == 0:
+		return 30 * time.Second
+	}
+	return o.StallTimeout
+}
+
+const (
+	tick       = time.Millisecond // of the monitor, and of a client's lingering reader
+	idleTicks  = 50               // after these the monitor parks
+	closeGrace = 2 * time.Second  // for what is still to be written when a link is closed
+)
+
+// carrier is what a link has underneath.
+type carrier struct {
+	r io.Reader
+	w io.Writer
+	// deadline, if the reader has one, lets a read be interrupted.
+	deadline interface{ SetReadDeadline(time.Time) error }
+	// close ends the carrier after the link has written what it had. It is
+	// called once.
+	close func(ctx context.Context)
+	// explain turns the end of reading into why the link ended; nil keeps it.
+	explain func(err error) error
+}
+
+// link is an open link, of a server or of a client.
+type link struct {
+	o      Options
+	c      carrier
+	client bool
+	out    *writer
+	r      jsonrpc.Receiver
+	calls  jsonrpc.CallCounter // of r, if it is one
+	ctx    context.Context     // of the frames; ends with the link
+	cancel context.CancelFunc
+
+	endOnce   sync.Once
+	closeOnce sync.Once
+	readEnd   chan struct{} // closed when reading has ended
+	done      chan struct{} // closed when all is released
+
+	mu  sync.Mutex
+	err error
+
+	// Server: who reads. The value is even between frames and odd while one
+	// is being handled; whoever changes it from its odd value to the next
+	// even one decides who reads on.
+	role   atomic.Uint64
+	in     *lines // of whoever reads
+	parked atomic.Bool
+	wake   chan struct{}
+
+	reading readRole // client
+}
+
+func newLink(c carrier, o Options, client bool) *link {
+	l := &link{o: o, c: c, client: client, readEnd: make(chan struct{}), done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.in = newLines(c.r, o.maxMessage())
+	l.out = &writer{w: c.w, try: tryWriterOf(c.w), limit: o.maxOutgoing(), stall: o.stall(), fail: l.writeFailed}
+	return l
+}
+
+// Start begins reading.
+func (l *link) Start(r jsonrpc.Receiver) error {
+	l.r = r
+	l.calls, _ = r.(jsonrpc.CallCounter)
+	if l.client {
+		l.startClient()
+		return nil
+	}
+	go l.serve(l.in, 0)
+	go l.monitor()
+	return nil
+}
+
+// Send takes a frame that expects no answer.
+func (l *link) Send(ctx context.Context, f jsonrpc.Frame) error { return l.out.send(ctx, f.Data) }
+
+// Done is closed when everything is released.
+func (l *link) Done() <-chan struct{} { return l.done }
+
+// Err says why the link ended.
+func (l *link) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// ended is called when reading or writing cannot go on. The receiver hears of
+// it once.
+func (l *link) ended(err error) {
+	l.endOnce.Do(func() {
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		if l.c.explain != nil {
+			err = l.c.explain(err)
+		}
+		l.mu.Lock()
+		l.err = err
+		l.mu.Unlock()
+		close(l.readEnd)
+		l.r.Closed(err)
+	})
+}
+
+func (l *link) writeFailed(err error) { l.ended(err) }
+
+// Close writes what is left, ends the carrier and releases everything. A
+// second call waits for the first.
+func (l *link) Close(ctx context.Context) error {
+	l.closeOnce.Do(func() {
+		go func() {
+			settle, cancel := context.WithTimeout(context.Background(), closeGrace)
+			l.out.settle(settle)
+			cancel()
+			l.out.stop(jsonrpc.ErrClosed)
+			if l.client {
+				l.takeOver() // so that a child that still writes is read
+			}
+			l.c.close(context.Background())
+			l.endOnce.Do(func() {
+				close(l.readEnd)
+				if l.r != nil {
+					l.r.Closed(nil)
+				}
+			})
+			l.cancel()
+			close(l.done)
+		}()
+	})
+	select {
+	case <-l.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// serve reads and handles frames until the stream ends or another goroutine
+// has taken the reading over. role is the even value that is its own.
+func (l *link) serve(in *lines, role uint64) {
+	l.in = in
+	ex := &exchange{l: l}
+	for {
+		f, err := in.next()
+		if err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				continue
+			}
+			l.ended(err)
+			return
+		}
+		role++
+		ex.role = role
+		l.role.Store(role)
+		if l.parked.Load() && l.parked.CompareAndSwap(true, false) {
+			l.wake <- struct{}{}
+		}
+		l.r.Receive(l.ctx, ex, f, in.more())
+		// Answers that were ready together leave together, before the next
+		// read may wait. This may block: the monitor sees it like a handler
+		// that blocks.
+		if !in.more() || l.out.large() {
+			l.out.flush()
+		}
+		if !l.role.CompareAndSwap(role, role+1) {
+			l.out.flushAside()
+			return
+		}
+		role++
+	}
+}
+
+// takeOverFrom lets another goroutine read on, if the frame with this role is
+// still being handled by the one that read it.
+func (l *link) takeOverFrom(role uint64) {
+	if role&1 == 0 || !l.role.CompareAndSwap(role, role+1) {
+		return
+	}
+	go l.serve(l.in.fork(), role+1)
+	l.out.flushAside()
+}
+
+// monitor notices that a frame has been handled for a whole tick and lets
+// another goroutine read on. It parks while nothing comes in.
+func (l *link) monitor() {
+	t := time.NewTicker(tick)
+	defer t.Stop()
+	idle := 0
+	last := l.role.Load()
+	for {
+		select {
+		case <-t.C:
+		case <-l.readEnd:
+			return
+		}
+		role := l.role.Load()
+		switch {
+		case role != last:
+			idle = 0
+		case role&1 == 1:
+			l.takeOverFrom(role)
+			idle = 0
+		default:
+			idle++
+		}
+		last = role
+		if idle < idleTicks {
+			continue
+		}
+		idle = 0
+		l.parked.Store(true)
+		if l.role.Load() != role && l.parked.CompareAndSwap(true, false) {
+			continue // a frame came in before it could see that we park
+		}
+		t.Stop()
+		select {
+		case <-l.wake:
+		case <-l.readEnd:
+			return
+		}
+		t.Reset(tick)
+	}
+}
+
+// exchange is the way back of one frame of a server's link.
+type exchange struct {
+	l    *link
+	role uint64
+}
+
+// inline reports whether the frame is still being handled by the goroutine
+// that read it, which will write what is collected.
+func (e *exchange) inline() bool { return e.l.role.Load() == e.role }
+
+func (e *exchange) Notify(ctx context.Context, f jsonrpc.Frame) error {
+	if e.inline() {
+		return e.l.out.put(ctx, f.Data, 0)
+	}
+	return e.l.out.send(ctx, f.Data)
+}
+
+func (e *exchange) Reply(ctx context.Context, f jsonrpc.Frame) error {
+	if len(f.Data) == 0 {
+		return nil
+	}
+	err := e.l.out.put(ctx, f.Data, e.l.out.stall)
+	if err != nil {
+		if errors.Is(err, jsonrpc.ErrOverloaded) {
+			go e.l.ended(err)
+		}
+		return err
+	}
+	if !e.inline() {
+		e.l.out.flushAside()
+	}
+	return nil
+}
+
+func (e *exchange) Detach() { e.l.takeOverFrom(e.role) }

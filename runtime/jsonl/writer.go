@@ -1,0 +1,298 @@
+package jsonl
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+)
+
+const (
+	flushSize = 64 << 10 // answers are not collected beyond this
+	keepSize  = 1 << 20  // buffers above this are not kept
+)
+
+// tryWriter writes without waiting: n is short when the stream takes no more.
+type tryWriter interface {
+	tryWrite(b []byte) (n int, err error)
+}
+
+// writer is the outgoing half of a link.
+type writer struct {
+	w     io.Writer
+	try   tryWriter // nil where the stream cannot do that
+	limit int
+	stall time.Duration // how long an answer waits for room
+	fail  func(error)   // called once, on its own goroutine, when writing failed
+
+	mu      sync.Mutex
+	buf     []byte // accepted, and not being written yet
+	spare   []byte
+	writing int  // bytes that are being written
+	busy    bool // somebody writes, and takes buf along
+	err     error
+	room    chan struct{} // closed when bytes have left; nil when nobody waits
+}
+
+// put appends a frame to the buffer, without writing. It waits for room as
+// long as ctx and max (0: no bound), and takes what needs no waiting even when
+// ctx has ended.
+func (w *writer) put(ctx context.Context, data []byte, limit time.Duration) error {
+	w.mu.Lock()
+	err := w.waitRoom(ctx, len(data), limit)
+	if err == nil {
+		w.buf = append(appendLine(w.buf, data), '\n')
+	}
+	w.mu.Unlock()
+	return err
+}
+
+// appendLine appends a frame's text as one line. A raw newline in JSON can
+// only be white space.
+func appendLine(b, data []byte) []byte {
+	n := len(b)
+	b = append(b, data...)
+	for line := b[n:]; ; {
+		k := bytes.IndexByte(line, '\n')
+		if k < 0 {
+			return b
+		}
+		line[k] = ' '
+		line = line[k+1:]
+	}
+}
+
+// waitRoom waits until n more bytes are allowed. w.mu is held, and is let go
+// meanwhile. A frame that is larger than the bound goes alone.
+func (w *writer) waitRoom(ctx context.Context, n int, limit time.Duration) error {
+	var timer <-chan time.Time
+	for {
+		if w.err != nil {
+			return w.err
+		}
+		if held := len(w.buf) + w.writing; held == 0 || held+n <= w.limit {
+			return nil
+		}
+		if w.room == nil {
+			w.room = make(chan struct{})
+		}
+		room := w.room
+		if !w.busy { // nobody is making room
+			w.busy = true
+			go w.drain()
+		}
+		w.mu.Unlock()
+		if timer == nil && limit > 0 {
+			t := time.NewTimer(limit)
+			defer t.Stop()
+			timer = t.C
+		}
+		var cause error
+		select {
+		case <-room:
+		case <-ctx.Done():
+			cause = context.Cause(ctx)
+		case <-timer:
+			cause = context.DeadlineExceeded
+		}
+		w.mu.Lock()
+		if cause != nil {
+			if w.err != nil {
+				return w.err
+			}
+			return &jsonrpc.OverloadError{What: "outgoing bytes", Limit: w.limit, Cause: cause}
+		}
+	}
+}
+
+// send takes a frame and sees to it that it gets written, without waiting for
+// the stream.
+func (w *writer) send(ctx context.Context, data []byte) error {
+	w.mu.Lock()
+	if w.try != nil && !w.busy && len(w.buf) == 0 && w.err == nil && bytes.IndexByte(data, '\n') < 0 {
+		// The usual case: write it from where it is.
+		w.busy = true
+		line := append(data, '\n') // into the spare capacity, or a copy
+		w.writing = len(line)
+		w.mu.Unlock()
+		n, err := w.try.tryWrite(line)
+		w.mu.Lock()
+		w.writing = 0
+		if err != nil {
+			w.failed(err)
+			w.mu.Unlock()
+			return err
+		}
+		if n < len(line) {
+			w.buf = append(append([]byte(nil), line[n:]...), w.buf...)
+		}
+		w.carryOn(n < len(line))
+		w.mu.Unlock()
+		return nil
+	}
+	if err := w.waitRoom(ctx, len(data), 0); err != nil {
+		w.mu.Unlock()
+		return err
+	}
+	w.buf = append(appendLine(w.buf, data), '\n')
+	if !w.busy {
+		w.busy = true
+		w.carryOn(w.try == nil)
+	}
+	w.mu.Unlock()
+	return nil
+}
+
+// carryOn goes on writing what others left in the buffer while this goroutine
+// wrote. full says that the stream takes no more, and that a goroutine has to
+// wait for it. w.mu is held and w.busy is set; both are let go of as needed.
+func (w *writer) carryOn(full bool) {
+	for {
+		w.wakeRoom()
+		if len(w.buf) == 0 || w.err != nil {
+			w.busy = false
+			return
+		}
+		if full {
+			go w.drain()
+			return
+		}
+		out := w.swap()
+		w.mu.Unlock()
+		n, err := w.try.tryWrite(out)
+		w.mu.Lock()
+		w.writing = 0
+		if err != nil {
+			w.failed(err)
+			continue
+		}
+		if full = n < len(out); full {
+			w.buf = append(append([]byte(nil), out[n:]...), w.buf...)
+		}
+		w.keep(out)
+	}
+}
+
+// drain writes the buffer until it is empty, waiting for the stream. w.busy is
+// this goroutine's.
+func (w *writer) drain() {
+	w.mu.Lock()
+	w.drainLocked()
+	w.mu.Unlock()
+}
+
+func (w *writer) drainLocked() {
+	for len(w.buf) > 0 && w.err == nil {
+		out := w.swap()
+		w.mu.Unlock()
+		_, err := w.w.Write(out)
+		w.mu.Lock()
+		w.writing = 0
+		if err != nil {
+			w.failed(err)
+			break
+		}
+		w.keep(out)
+		w.wakeRoom()
+	}
+	w.wakeRoom()
+	w.busy = false
+}
+
+// flush writes the buffer on this goroutine, waiting for the stream, unless
+// somebody is writing: then he takes it along.
+func (w *writer) flush() {
+	w.mu.Lock()
+	if !w.busy && len(w.buf) > 0 {
+		w.busy = true
+		w.drainLocked()
+	}
+	w.mu.Unlock()
+}
+
+// flushAside is flush without waiting for the stream.
+func (w *writer) flushAside() {
+	w.mu.Lock()
+	if !w.busy && len(w.buf) > 0 {
+		w.busy = true
+		w.carryOn(w.try == nil)
+	}
+	w.mu.Unlock()
+}
+
+// large reports whether enough is collected.
+func (w *writer) large() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.buf) >= flushSize
+}
+
+// swap takes the buffer for writing. w.mu is held.
+func (w *writer) swap() []byte {
+	out := w.buf
+	w.buf, w.spare = w.spare[:0], nil
+	w.writing = len(out)
+	return out
+}
+
+// keep keeps a buffer that was written. w.mu is held.
+func (w *writer) keep(out []byte) {
+	if w.spare == nil && cap(out) <= keepSize {
+		w.spare = out[:0]
+	}
+}
+
+func (w *writer) wakeRoom() {
+	if w.room != nil {
+		close(w.room)
+		w.room = nil
+	}
+}
+
+// failed remembers that the stream is broken. w.mu is held.
+func (w *writer) failed(err error) {
+	if w.err != nil {
+		return
+	}
+	w.err = err
+	w.buf = nil
+	w.busy = false
+	w.wakeRoom()
+	if w.fail != nil {
+		go w.fail(err)
+	}
+}
+
+// stop makes further frames fail with err.
+func (w *writer) stop(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = err
+		w.wakeRoom()
+	}
+}
+
+// settle waits until everything is written, or ctx ends.
+func (w *writer) settle(ctx context.Context) {
+	w.flushAside()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.err == nil && len(w.buf)+w.writing > 0 {
+		if w.room == nil {
+			w.room = make(chan struct{})
+		}
+		room := w.room
+		w.mu.Unlock()
+		select {
+		case <-room:
+			w.mu.Lock()
+		case <-ctx.Done():
+			w.mu.Lock()
+			return
+		}
+	}
+}
