@@ -173,9 +173,11 @@ func (c *Case) StepsOf(prefix string) []*Step {
 
 func (c *Case) missing(name string) {
 	for _, t := range c.Traces {
-		if why := t.lost(); why != "" {
-			c.Blocked(why + ", so " + name + " was not tried")
-			return
+		for _, n := range t.notes(transcript.KindNote, 0) {
+			if string(n.Data) == noteGivenUp {
+				c.Blocked(or(t.lost(), "no session could be opened") + ", so " + name + " was not tried")
+				return
+			}
 		}
 	}
 	c.NotObserved(name + " was not tried")

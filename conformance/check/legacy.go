@@ -4,6 +4,6 @@ import "slices"
 
 // Checks and probes of the stateful revisions.
 
-func legacyChecks() []Check { return slices.Concat(legacyLifecycleChecks()) }
+func legacyChecks() []Check { return slices.Concat(legacyLifecycleChecks(), legacyMalformedChecks()) }
 
-func legacyProbes() []Probe { return slices.Concat(legacyLifecycleProbes()) }
+func legacyProbes() []Probe { return slices.Concat(legacyLifecycleProbes(), legacyMalformedProbes()) }

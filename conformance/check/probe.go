@@ -3,6 +3,8 @@ package check
 import (
 	"context"
 	"slices"
+
+	"github.com/goldwire/goldwire/conformance/transcript"
 )
 
 // Profiles: how the session of a probe is opened. Probes of one profile share
@@ -124,6 +126,7 @@ type run struct {
 	profile  string
 	spent    bool
 	unopened int
+	gaveUp   bool
 	lost     int
 }
 
@@ -160,6 +163,11 @@ func (r *run) facts() (f *Facts) {
 
 func (r *run) open(profile string) bool {
 	if r.unopened >= maxOpens || r.lost >= maxLost {
+		if n := len(r.traces); n > 0 && !r.gaveUp {
+			r.gaveUp = true
+			rec := r.traces[n-1].Recording
+			rec.Events = append(rec.Events, transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(noteGivenUp)})
+		}
 		return false
 	}
 	o := SessionOptions{Profile: profile, Revision: r.opts.Revision, Limits: r.opts.Limits, Impatient: r.spent}

@@ -57,6 +57,13 @@ const (
 	lastFence  = 8_000_000
 )
 
+// How long Close waits for a server that nobody needs any more. Whether it
+// ends by itself is judged elsewhere.
+const (
+	politeEOF  = 300 * time.Millisecond
+	politeTerm = time.Second
+)
+
 // keptStart is how much of a line is kept that is longer than a session reads.
 const keptStart = 4 << 10
 
@@ -67,6 +74,9 @@ const (
 	noteHung   = "hung"     // the server answered nothing any more within a full wait
 	noteFlood  = "flood"    // the server wrote more than a session records
 	noteUnread = "unread"   // the server stopped reading its input
+
+	// After this session no other one was opened: probes were left out.
+	noteGivenUp = "given up"
 )
 
 // SessionOptions say how a session is opened.
@@ -139,6 +149,15 @@ func Open(ctx context.Context, l Launcher, o SessionOptions) (*Session, error) {
 	return s, nil
 }
 
+// Declare changes what the client declares, before anything was sent.
+func (s *Session) Declare(caps string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clientCaps = caps
+	s.trace.Recording.Set(fieldCaps, caps)
+	s.trace.ClientCaps = wire.Raw(caps)
+}
+
 // Revision is the revision spoken.
 func (s *Session) Revision() string { return s.rev }
 
@@ -193,11 +212,15 @@ func (s *Session) addLocked(e transcript.Event) *Frame {
 	rec := s.trace.Recording
 	rec.Events = append(rec.Events, e)
 	f := s.trace.take(len(rec.Events) - 1)
-	if f != nil && f.FromServer && f.Kind == KindResponse {
-		if f.ID != nil {
-			s.answers["="+idKey(f.ID)], s.answers["~"+looseID(f.ID)] = true, true
+	if f != nil && f.FromServer {
+		for _, p := range f.parts() {
+			if p.Kind == KindResponse {
+				if p.ID != nil {
+					s.answers["="+idKey(p.ID)], s.answers["~"+looseID(p.ID)] = true, true
+				}
+				s.answered = true
+			}
 		}
-		s.answered = true
 	}
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -573,15 +596,57 @@ func (s *Session) Await(reqs ...*Frame) bool {
 	return all()
 }
 
+// Patient is Await for a call that may take long: progress gives it more
+// time, up to three times the limit, and it is cancelled when that is over. A
+// call that is not answered is no sign of anything.
+func (s *Session) Patient(f *Frame) bool {
+	if f == nil {
+		return false
+	}
+	s.mu.Lock()
+	limit := s.limits.Request
+	s.mu.Unlock()
+	for range 3 {
+		s.mu.Lock()
+		from := len(s.trace.Recording.Events)
+		s.mu.Unlock()
+		if s.wait(limit, func() bool { return s.isAnswered(f) }) {
+			return true
+		}
+		progress := false
+		s.View(func(t *Trace) {
+			for _, g := range t.frames {
+				progress = progress || g.Index >= from && g.FromServer && g.Method == "notifications/progress"
+			}
+		})
+		if !progress {
+			break
+		}
+	}
+	if s.Lost() != "" {
+		return false
+	}
+	s.Tell("notifications/cancelled", `{"requestId":`+string(f.ID)+`}`)
+	s.Note(noteGaveUp + string(f.ID))
+	s.fence(s.fenceLimit())
+	return false
+}
+
 // Fence sends a request and waits for its answer: what the server had to say
 // to all that was sent before has then been said, by a server that answers in
 // order; a short grace covers one that does not. It reports whether the server
 // answered, and the session is lost if it did not.
 func (s *Session) Fence() bool {
-	if s.Lost() != "" {
+	if s.Lost() != "" || !s.fence(s.fenceLimit()) {
 		return false
 	}
+	s.Pause(s.limits.Grace)
+	return true
+}
+
+func (s *Session) fenceLimit() time.Duration {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	limit := s.limits.Request
 	if s.spent {
 		limit = max(s.limits.Short, 2*time.Second)
@@ -589,12 +654,7 @@ func (s *Session) Fence() bool {
 	if !s.answered {
 		limit = max(limit, s.limits.Start)
 	}
-	s.mu.Unlock()
-	if !s.fence(limit) {
-		return false
-	}
-	s.Pause(s.limits.Grace)
-	return true
+	return limit
 }
 
 func (s *Session) fence(limit time.Duration) bool {
@@ -632,13 +692,12 @@ func (s *Session) Provoke(line string) bool {
 
 // Settle is the second half of Provoke, for lines that were sent already.
 func (s *Session) Settle(fs ...*Frame) bool {
-	if !s.Fence() {
+	if s.Lost() != "" || !s.fence(s.fenceLimit()) {
 		return false
 	}
-	// A fence that overtook an answer is no proof: give what has an id, or
-	// could be answered without one, some more time before it counts as
-	// silence.
-	s.wait(s.limits.Short, func() bool {
+	// A fence that overtook an answer is no proof: give what could still be
+	// answered some more time before it counts as silence.
+	s.wait(max(s.limits.Grace, settleTime), func() bool {
 		for _, f := range fs {
 			if !s.reacted(f) {
 				return false
@@ -648,6 +707,10 @@ func (s *Session) Settle(fs ...*Frame) bool {
 	})
 	return s.Lost() == ""
 }
+
+// settleTime is how long a line that nothing came back for is watched after
+// the fence behind it was answered.
+const settleTime = 500 * time.Millisecond
 
 func (s *Session) reacted(f *Frame) bool {
 	if f == nil || f.ID != nil && f.ID.Kind() != wire.KindNull && s.isAnswered(f) {
@@ -685,6 +748,13 @@ func (s *Session) awaitExit(d time.Duration) bool {
 	}
 }
 
+// ended reports whether the server closed its output.
+func (s *Session) ended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.eof
+}
+
 func (s *Session) kill() {
 	s.mu.Lock()
 	if !s.gone {
@@ -700,10 +770,19 @@ func (s *Session) Close() *Trace {
 	closed := s.closing
 	s.closing = true
 	s.writeMu.Unlock()
-	if !closed && s.Lost() == "" {
+	switch lost := s.Lost(); {
+	case closed:
+	case lost == "":
 		s.note(transcript.KindEOF, ">")
 		_ = s.carrier.CloseInput()
-		s.awaitExit(s.limits.Exit)
+		if !s.awaitExit(min(s.limits.Exit, politeEOF)) {
+			s.note(transcript.KindSent, "SIGTERM")
+			s.carrier.Terminate()
+			s.awaitExit(min(s.limits.Exit, politeTerm))
+		}
+	case s.ended():
+		// How it ended is worth a moment.
+		s.awaitExit(min(s.limits.Exit, politeTerm))
 	}
 	// What is left of the group goes too, and a last look at the output of a
 	// server that ended by itself comes first.

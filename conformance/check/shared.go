@@ -4,9 +4,13 @@ import "slices"
 
 // Checks and probes that hold in every revision.
 
-func sharedChecks() []Check { return slices.Concat(envelopeChecks(), framingChecks()) }
+func sharedChecks() []Check {
+	return slices.Concat(envelopeChecks(), framingChecks(), listChecks(), capabilityChecks(), toolChecks(), contentChecks(), entryChecks())
+}
 
-func sharedProbes() []Probe { return slices.Concat(envelopeProbes()) }
+func sharedProbes() []Probe {
+	return slices.Concat(envelopeProbes(), framingProbes(), listProbes(), capabilityProbes(), toolProbes(), contentProbes())
+}
 
 // cheap is a request that every server of the revision answers at once.
 func (s *Session) cheap() string {

@@ -1,6 +1,9 @@
 package check
 
 import (
+	"regexp"
+	"strconv"
+
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -21,6 +24,43 @@ func envelopeProbes() []Probe {
 				d.Step("unknown-method")
 				d.Call("goldwire/no_such_method", "{}")
 				d.Await(d.AskID(`"no-such-method"`, "goldwire/no_such_method", "{}"))
+			},
+		},
+		{
+			Name: "unknown notification", Profile: Main,
+			Run: func(d *Driver) {
+				d.Step("notification/unknown")
+				d.Tell("notifications/goldwire_unknown", "")
+				d.Tell("notifications/goldwire_unknown", `{"a":[1,{"b":null}]}`)
+				d.Fence()
+			},
+		},
+		{
+			Name: "many requests at once", Profile: Main,
+			Run: func(d *Driver) {
+				d.Step("pipeline")
+				var lines []string
+				for range 20 {
+					lines = append(lines, RequestText(d.NextID(), d.cheap(), d.withMeta("")))
+				}
+				d.Await(d.Lines(lines...)...)
+				d.Fence()
+			},
+		},
+		{
+			Name: "a request in pieces", Profile: Main,
+			Run: func(d *Driver) {
+				d.Step("chunks")
+				line := RequestText(d.NextID(), d.cheap(), d.withMeta(""))
+				n := len(line) / 3
+				d.Await(d.Chunks(line[:n], line[n:2*n], line[2*n:]))
+			},
+		},
+		{
+			Name: "unknown metadata", Profile: Main,
+			Run: func(d *Driver) {
+				d.Step("meta/unknown-keys")
+				d.Call(d.cheap(), `{"_meta":{"com.example/probe":{"a":[1,null]},"plain":true}}`)
 			},
 		},
 	}
@@ -49,9 +89,246 @@ func envelopeChecks() []Check {
 			},
 		},
 		{
+			ID: "error-id-echo", Title: "an error repeats the id of its request", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-error-id-unless-unreadable", "modern/jsonrpc-error-id-echo"},
+			Judge: func(c *Case) {
+				s := c.Step("unknown-method")
+				if s == nil {
+					return
+				}
+				for _, req := range s.Sent() {
+					a := req.Trace.Answer(req)
+					if stray := req.Trace.unattributed(req.Index, s.to); a == nil && len(stray) > 0 {
+						c.Broken(stray[0], "id "+text(req.ID), "id "+text(stray[0].ID))
+						continue
+					}
+					switch {
+					case a == nil:
+					case a.Failed() && wire.Equal(a.ID, req.ID):
+						c.Saw()
+					case a.Failed():
+						c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
+					}
+				}
+			},
+		},
+		{
 			ID: "unknown-method", Title: "a method that does not exist is refused", Layer: JSONRPC,
 			Requirements: []string{"legacy/jsonrpc-method-not-found", "modern/jsonrpc-method-not-found"},
 			Judge:        func(c *Case) { c.Refused("unknown-method", false, -32601) },
 		},
+		{
+			ID: "message-shape", Title: "every message is a JSON-RPC 2.0 request, notification or response", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-envelope", "modern/jsonrpc-version-member"},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					switch v, ok := f.Value.Get("jsonrpc").Str(); {
+					case !ok || v != "2.0":
+						c.Broken(f, `the member jsonrpc with the value "2.0"`, text(f.Value.Get("jsonrpc")))
+					case f.Kind == KindOther:
+						c.Broken(f, "a method, a result or an error", "none of them")
+					case f.Value.Get("method") != nil && f.Value.Get("method").Kind() != wire.KindString:
+						c.Broken(f, "a string as method", text(f.Value.Get("method")))
+					default:
+						c.Saw()
+					}
+				})
+			},
+		},
+		{
+			ID: "response-one-of", Title: "a response has either a result or an error", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-response-one-of", "modern/jsonrpc-result-xor-error"},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					switch {
+					case f.Kind == KindResponse && f.Result != nil && f.Error != nil:
+						c.Broken(f, "a result or an error", "both")
+					case f.Kind == KindOther && f.ID != nil && f.Value.Get("method") == nil:
+						c.Broken(f, "a result or an error", "neither")
+					case f.Kind == KindResponse:
+						c.Saw()
+					}
+				})
+			},
+		},
+		{
+			ID: "result-object", Title: "a result is an object", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-result-object", "modern/jsonrpc-result-is-object"},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					if f.OK() {
+						c.want(f, f.Result.Kind() == wire.KindObject, "an object as result", text(f.Result))
+					}
+				})
+			},
+		},
+		{
+			ID: "error-members", Title: "an error has a code and a message", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-error-code-and-message", "modern/jsonrpc-error-members"},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					if !f.Failed() {
+						return
+					}
+					switch {
+					case f.Error.Get("code").Kind() != wire.KindNumber:
+						c.Broken(f, "a number as error.code", text(f.Error.Get("code")))
+					default:
+						c.want(f, f.Error.Get("message").Kind() == wire.KindString, "a string as error.message", text(f.Error.Get("message")))
+					}
+				})
+			},
+		},
+		{
+			ID: "error-code-integer", Title: "an error code is an integer", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-error-code-integer", "modern/jsonrpc-error-code-integer"},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					if f.Failed() && f.Error.Get("code") != nil {
+						_, ok := f.Code()
+						c.want(f, ok, "an integer as error.code", text(f.Error.Get("code")))
+					}
+				})
+			},
+		},
+		{
+			ID: "params-object", Title: "params that the server sends are an object", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-params-object"},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					if f.Params != nil && (f.Kind == KindRequest || f.Kind == KindNotification) {
+						c.want(f, f.Params.Kind() == wire.KindObject, "an object as params", text(f.Params))
+					}
+				})
+			},
+		},
+		{
+			ID: "notification-no-id", Title: "notifications carry no id", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-notification-no-id", "modern/jsonrpc-notification-no-id"},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					if isNotification(f.Method) {
+						c.want(f, f.ID == nil, "no id", "id "+text(f.ID))
+					}
+				})
+			},
+		},
+		{
+			ID: "notification-unanswered", Title: "a notification is never answered, not even an unknown one", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-notification-no-reply", "modern/jsonrpc-notification-no-response"},
+			Judge:        func(c *Case) { c.Unanswered("notification/unknown") },
+		},
+		{
+			ID: "requests-answered-once", Title: "requests sent at once are each answered exactly once", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-request-answered", "modern/jsonrpc-one-response-per-request"},
+			Judge: func(c *Case) {
+				s := c.Step("pipeline")
+				if s == nil {
+					return
+				}
+				for _, req := range s.Sent() {
+					if c.Answer(req) != nil {
+						c.Saw()
+					}
+				}
+				for _, t := range c.Traces {
+					count := map[string]int{}
+					for _, f := range t.frames {
+						if f.FromServer && f.Kind == KindResponse && f.ID != nil && f.ID.Kind() != wire.KindNull {
+							if count[idKey(f.ID)]++; count[idKey(f.ID)] == 2 && t.Request(f) != nil {
+								c.Broken(f, "one answer to request "+text(f.ID), "a second one")
+							}
+						}
+					}
+				}
+			},
+		},
+		{
+			ID: "answers-belong", Title: "every response answers a request that was made", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-response-id-echo", "modern/jsonrpc-error-id-echo"}, Soft: true,
+			Judge: func(c *Case) {
+				for _, t := range c.Traces {
+					for _, f := range t.frames {
+						if !f.FromServer || f.Kind != KindResponse || f.ID == nil || f.ID.Kind() == wire.KindNull {
+							continue
+						}
+						known := false
+						for _, req := range t.frames {
+							if req.Index > f.Index {
+								break
+							}
+							// A line that could not be read as a request may
+							// have been answered by an id found in it.
+							known = known || !req.FromServer && (looseID(req.ID) == looseID(f.ID) || req.Kind == KindText || req.Kind == KindArray)
+						}
+						c.want(f, known, "an id that was sent", "id "+text(f.ID))
+					}
+				}
+			},
+		},
+		{
+			ID: "server-request-ids", Title: "requests of the server have an id that is a string or an integer", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-request-id-type", "legacy/jsonrpc-request-id-not-null"},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					if f.Kind == KindRequest && !isNotification(f.Method) {
+						_, integer := f.ID.Int()
+						c.want(f, integer || f.ID.Kind() == wire.KindString, "a string or an integer as id", text(f.ID))
+					}
+				})
+			},
+		},
+		{
+			ID: "server-request-ids-unique", Title: "the server uses no request id twice in a session", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-request-id-unique"},
+			Judge: func(c *Case) {
+				for _, t := range c.Traces {
+					seen := map[string]bool{}
+					for _, f := range t.frames {
+						if f.FromServer && f.Kind == KindRequest && !isNotification(f.Method) {
+							c.want(f, !seen[idKey(f.ID)], "an id that was not used before", text(f.ID))
+							seen[idKey(f.ID)] = true
+						}
+					}
+				}
+			},
+		},
+		{
+			ID: "meta-object", Title: "_meta is an object wherever it stands", Layer: Protocol,
+			Requirements: []string{"legacy/meta-is-object"},
+			Judge: func(c *Case) {
+				c.eachMeta(func(f *Frame, meta wire.Raw) {
+					c.want(f, meta.Kind() == wire.KindObject, "an object as _meta", text(meta))
+				})
+			},
+		},
+		{
+			ID: "meta-key-syntax", Title: "keys of _meta follow the naming rules", Layer: Protocol,
+			Requirements: []string{"legacy/meta-key-syntax", "modern/meta-prefix-syntax", "modern/meta-name-syntax"},
+			Judge: func(c *Case) {
+				c.eachMeta(func(f *Frame, meta wire.Raw) {
+					for key := range meta.Members() {
+						c.want(f, metaKey.MatchString(key), "a key of _meta that follows the naming rules", strconv.Quote(key))
+					}
+				})
+			},
+		},
+		{
+			ID: "meta-unknown-keys", Title: "keys of _meta that the server does not know do no harm", Layer: Protocol,
+			Requirements: []string{"legacy/meta-extra-keys-tolerated"},
+			Judge: func(c *Case) {
+				s := c.Step("meta/unknown-keys")
+				if s == nil {
+					return
+				}
+				for _, req := range s.Sent() {
+					if a := c.Answer(req); a != nil {
+						c.want(a, a.OK(), "a result", "error "+text(a.Error))
+					}
+				}
+			},
+		},
 	}
 }
+
+var metaKey = regexp.MustCompile(`^([A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?)*/)?([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)

@@ -1,29 +1,173 @@
 package check
 
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+func framingProbes() []Probe {
+	return []Probe{{
+		Name: "end of input", Profile: Main, Alone: true,
+		Run: func(d *Driver) {
+			d.Step("eof")
+			d.Call(d.cheap(), "")
+			d.CloseInput()
+		},
+	}}
+}
+
 func framingChecks() []Check {
 	return []Check{
 		{
 			ID: "stdout-messages-only", Title: "every line of the output is one JSON-RPC message", Layer: Bytes,
 			Requirements: []string{"legacy/stdio-stdout-only-mcp", "modern/stdio-stdout-only-mcp"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
-					for _, f := range t.Frames() {
-						if !f.FromServer {
-							continue
+				c.lines(func(f *Frame) {
+					switch f.Kind {
+					case KindText:
+						if f.Trace.cutByUs(f) {
+							return
 						}
-						switch f.Kind {
-						case KindText:
-							c.Broken(f, "one JSON-RPC message on each line of the output", f.Why+": "+f.String())
-						case KindScalar, KindOther:
-							c.Broken(f, "one JSON-RPC message on each line of the output", "a JSON value that is no message: "+f.String())
-						case KindBlank:
-							c.Tolerated(f, "nothing but messages on the output", "a blank line")
-						default:
+						c.Broken(f, "one JSON-RPC message on each line of the output", f.Why+": "+f.String())
+					case KindScalar:
+						c.Broken(f, "one JSON-RPC message on each line of the output", "a JSON value that is no message: "+f.String())
+					case KindBlank:
+						c.Tolerated(f, "nothing but messages on the output", "a blank line")
+					default:
+						c.Saw()
+					}
+				})
+			},
+		},
+		{
+			ID: "no-newline-in-message", Title: "a message is on one line", Layer: Bytes,
+			Requirements: []string{"legacy/stdio-newline-framing", "modern/stdio-no-embedded-newline"},
+			Judge: func(c *Case) {
+				for _, t := range c.Traces {
+					var first *Frame
+					var joined []byte
+					for _, f := range t.frames {
+						switch {
+						case !f.FromServer:
+						case f.Kind != KindText && first == nil:
+							c.Saw()
+						case first == nil && bytes.HasPrefix(bytes.TrimSpace(f.Text), []byte("{")):
+							first, joined = f, bytes.Clone(f.Text)
+						case first != nil:
+							joined = append(append(joined, '\n'), f.Text...)
+							if v, err := wire.ParseRaw(joined); err == nil && v.Get("jsonrpc") != nil {
+								c.Broken(first, "a message on one line", "one that is spread over several lines")
+								first = nil
+							} else if len(joined) > 1<<20 {
+								first = nil
+							}
+						}
+					}
+				}
+			},
+		},
+		{
+			ID: "output-utf8", Title: "the output is UTF-8", Layer: Bytes,
+			Requirements: []string{"legacy/jsonrpc-utf8", "modern/jsonrpc-utf8"},
+			Judge: func(c *Case) {
+				c.lines(func(f *Frame) {
+					if f.Trace.cutByUs(f) {
+						return
+					}
+					c.want(f, utf8.Valid(f.Text), "UTF-8", f.String())
+				})
+			},
+		},
+		{
+			ID: "input-in-pieces", Title: "a line that arrives in pieces is one message", Layer: Bytes,
+			Requirements: []string{"legacy/stdio-stream-reassembly"},
+			Judge: func(c *Case) {
+				if s := c.Step("chunks"); s != nil {
+					for _, req := range s.Sent() {
+						if c.Answer(req) != nil {
 							c.Saw()
 						}
 					}
 				}
 			},
 		},
+		{
+			ID: "exit-on-eof", Title: "the server ends when its input does", Layer: Bytes,
+			Requirements: []string{"legacy/stdio-server-exits-on-eof", "modern/stdio-exit-on-eof"},
+			Judge: func(c *Case) {
+				s := c.Step("eof")
+				if s == nil {
+					return
+				}
+				ended, closed, at := false, false, 0
+				for i := s.from; i < len(s.Trace.Recording.Events); i++ {
+					e := &s.Trace.Recording.Events[i]
+					if e.Dir != transcript.Note {
+						continue
+					}
+					switch {
+					case e.Kind == transcript.KindEOF && string(e.Data) == ">":
+						closed, at = true, i
+					case e.Kind == transcript.KindExit && closed:
+						ended = true
+					case e.Kind == transcript.KindSignal && closed && !ended:
+						c.Broken(s.Trace.frameAt(at), "an exit", "it was ended by "+string(e.Data))
+						return
+					case e.Kind == transcript.KindSent && closed && !ended:
+						c.Broken(s.Trace.frameAt(at), "a server that has ended soon after", "it still ran")
+						return
+					}
+				}
+				switch {
+				case ended:
+					c.Saw()
+				case !closed:
+					c.Blocked(or(s.Trace.lost(), "the session ended"))
+				}
+			},
+		},
 	}
+}
+
+// lines calls fn for every line that the server wrote.
+func (c *Case) lines(fn func(f *Frame)) {
+	for _, t := range c.Traces {
+		for _, f := range t.frames {
+			if f.FromServer {
+				fn(f)
+			}
+		}
+	}
+}
+
+// cutByUs reports whether a line is incomplete because the driver ended the
+// server while it wrote, or keeps no more of it.
+func (t *Trace) cutByUs(f *Frame) bool {
+	e := &t.Recording.Events[f.Index]
+	if e.Length > 0 {
+		return true
+	}
+	if !e.Partial {
+		return false
+	}
+	for i := range f.Index {
+		if n := &t.Recording.Events[i]; n.Dir == transcript.Note && n.Kind == transcript.KindSent {
+			return true
+		}
+	}
+	return false
+}
+
+// frameAt is the last line before an event, to show where something happened.
+func (t *Trace) frameAt(i int) *Frame {
+	var last *Frame
+	for _, f := range t.frames {
+		if f.Index < i {
+			last = f
+		}
+	}
+	return last
 }

@@ -187,15 +187,21 @@ func decodeFrame(e *transcript.Event) *Frame {
 		}
 		v = wire.Raw(bytes.TrimSpace(text))
 	}
+	f.decode(v)
+	return f
+}
+
+// decode takes a frame apart.
+func (f *Frame) decode(v wire.Raw) {
 	f.Value = v
 	switch v.Kind() {
 	case wire.KindArray:
 		f.Kind = KindArray
-		return f
+		return
 	case wire.KindObject:
 	default:
 		f.Kind = KindScalar
-		return f
+		return
 	}
 	method := v.Get("method")
 	f.Method, _ = method.Str()
@@ -210,7 +216,20 @@ func decodeFrame(e *transcript.Event) *Frame {
 	default:
 		f.Kind = KindOther
 	}
-	return f
+}
+
+// parts are the members of a batch as frames of their own, or f alone.
+func (f *Frame) parts() []*Frame {
+	if f.Kind != KindArray {
+		return []*Frame{f}
+	}
+	var out []*Frame
+	for v := range f.Value.Elems() {
+		p := &Frame{Index: f.Index, Trace: f.Trace, FromServer: f.FromServer, At: f.At, Text: f.Text, Value: v}
+		p.decode(v)
+		out = append(out, p)
+	}
+	return out
 }
 
 // Code is the code of an error response; false when f is none or its code is
@@ -283,15 +302,20 @@ func (t *Trace) Answer(req *Frame) *Frame {
 		return nil
 	}
 	var near *Frame
-	for _, f := range t.frames {
-		if f.Index <= req.Index || !f.FromServer || f.ID == nil || f.Kind != KindResponse {
+	for _, line := range t.frames {
+		if line.Index <= req.Index || !line.FromServer {
 			continue
 		}
-		if idKey(f.ID) == idKey(req.ID) {
-			return f
-		}
-		if near == nil && looseID(f.ID) == looseID(req.ID) {
-			near = f
+		for _, f := range line.parts() {
+			if f.ID == nil || f.Kind != KindResponse {
+				continue
+			}
+			if idKey(f.ID) == idKey(req.ID) {
+				return f
+			}
+			if near == nil && looseID(f.ID) == looseID(req.ID) {
+				near = f
+			}
 		}
 	}
 	return near
@@ -303,12 +327,17 @@ func (t *Trace) Request(resp *Frame) *Frame {
 		return nil
 	}
 	var found *Frame
-	for _, f := range t.frames {
-		if f.Index >= resp.Index {
+	for _, line := range t.frames {
+		if line.Index >= resp.Index {
 			break
 		}
-		if !f.FromServer && f.Kind == KindRequest && idKey(f.ID) == idKey(resp.ID) {
-			found = f
+		if line.FromServer {
+			continue
+		}
+		for _, f := range line.parts() {
+			if f.Kind == KindRequest && idKey(f.ID) == idKey(resp.ID) {
+				found = f
+			}
 		}
 	}
 	return found
@@ -336,10 +365,12 @@ func (t *Trace) Died() (how string, died bool) {
 		}
 		switch e.Kind {
 		case transcript.KindEOF:
-			if string(e.Data) == ">" { // the driver ended the input first
+			if string(e.Data) == ">" && !died { // the driver ended the input first
 				return "", false
 			}
-			how, died = "it closed its output", true
+			if string(e.Data) == "<" {
+				how, died = "it closed its output", true
+			}
 		case transcript.KindSent:
 			return how, died
 		case transcript.KindExit:

@@ -1,0 +1,190 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/goldwire/goldwire/conformance/validate"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// What many checks have in common.
+
+// want says that f keeps the rule, or that it breaks it.
+func (c *Case) want(f *Frame, ok bool, expected, observed string) bool {
+	if ok {
+		c.Saw()
+	} else {
+		c.Broken(f, expected, observed)
+	}
+	return ok
+}
+
+// each calls fn for every JSON object that the server sent, the members of
+// batches included.
+func (c *Case) each(fn func(f *Frame)) {
+	for _, t := range c.Traces {
+		for _, f := range t.frames {
+			if !f.FromServer {
+				continue
+			}
+			for _, p := range f.parts() {
+				switch p.Kind {
+				case KindBlank, KindText, KindScalar, KindArray:
+				default:
+					fn(p)
+				}
+			}
+		}
+	}
+}
+
+// Unanswered judges that nothing came back for what a step sent: neither an
+// error without an id nor any response that answers no request.
+func (c *Case) Unanswered(step string) {
+	s := c.Step(step)
+	if s == nil {
+		return
+	}
+	found := false
+	for _, f := range s.Got() {
+		if f.Kind == KindResponse && (f.ID == nil || f.ID.Kind() == wire.KindNull) {
+			c.Broken(f, "no answer", "an error without an id")
+			found = true
+		}
+		if f.Kind == KindArray {
+			c.Broken(f, "no answer", "an array")
+			found = true
+		}
+	}
+	sent := s.Sent()
+	switch {
+	case found || len(sent) == 0:
+	case s.Trace.fenced(sent[len(sent)-1].Index):
+		c.Saw()
+	default:
+		c.Blocked(or(s.Trace.lost(), "the session ended"))
+	}
+}
+
+// Survived judges that the server still worked after every line of a step.
+func (c *Case) Survived(step string) {
+	s := c.Step(step)
+	if s == nil {
+		return
+	}
+	sent := s.Sent()
+	if len(sent) == 0 {
+		return
+	}
+	last := sent[len(sent)-1]
+	if s.Trace.fenced(last.Index) {
+		c.Saw()
+		return
+	}
+	c.Broken(last, "a server that goes on working", or(s.Trace.lost(), "it answered nothing any more"))
+}
+
+// eachMeta calls fn for every _meta that the server sent in a place where the
+// protocol has one: params, results, and the entries and content blocks in
+// them.
+func (c *Case) eachMeta(fn func(f *Frame, meta wire.Raw)) {
+	c.each(func(f *Frame) {
+		for _, v := range []wire.Raw{f.Params, f.Result} {
+			metas(v, 0, func(m wire.Raw) { fn(f, m) })
+		}
+	})
+}
+
+// places where free JSON of the server's user begins: members in them are not
+// the protocol's.
+var freeJSON = map[string]bool{
+	"inputSchema": true, "outputSchema": true, "requestedSchema": true, "structuredContent": true, "arguments": true, "data": true,
+	"experimental": true, "extensions": true, "metadata": true, "input": true, "text": true, "requestState": true,
+}
+
+func metas(v wire.Raw, depth int, fn func(wire.Raw)) {
+	if depth > 8 {
+		return
+	}
+	switch v.Kind() {
+	case wire.KindArray:
+		for e := range v.Elems() {
+			metas(e, depth+1, fn)
+		}
+	case wire.KindObject:
+		for k, e := range v.Members() {
+			switch {
+			case k == "_meta":
+				fn(e)
+			case !freeJSON[k]:
+				metas(e, depth+1, fn)
+			}
+		}
+	}
+}
+
+func isNotification(method string) bool { return strings.HasPrefix(method, "notifications/") }
+
+// protocol is the validator of the judged revision; a revision without one is
+// trouble of the checker.
+func (c *Case) protocol() *validate.Protocol {
+	p, err := validate.For(c.Revision)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// FitsResult judges a result by the schema of its method. What every result of
+// a stateless revision carries is judged elsewhere: here its absence does not
+// hide the rest.
+func (c *Case) FitsResult(f *Frame, method string) {
+	result := f.Result
+	if c.Modern() && result.Kind() == wire.KindObject {
+		missing := ""
+		for _, m := range [][2]string{{"resultType", `"complete"`}, {"ttlMs", "0"}, {"cacheScope", `"private"`}} {
+			if result.Get(m[0]) == nil {
+				missing += "," + quote(m[0]) + ":" + m[1]
+			}
+		}
+		if missing != "" {
+			rest := strings.TrimSpace(strings.TrimSpace(string(result))[1:])
+			result = wire.Raw("{" + missing[1:] + "," + rest)
+			if rest == "}" {
+				result = wire.Raw("{" + missing[1:] + "}")
+			}
+		}
+	}
+	c.fits(f, c.protocol().Result(method, result), "a result as "+method+" has it")
+}
+
+// FitsMessage judges a request or notification of the server by the schema.
+func (c *Case) FitsMessage(f *Frame) {
+	c.fits(f, c.protocol().Message(f.Method, f.Value), "a message as "+f.Method+" has it")
+}
+
+func (c *Case) fits(f *Frame, err error, expected string) {
+	v, broken := err.(*validate.Violation)
+	switch {
+	case broken:
+		c.Broken(f, expected, v.Error())
+	case err != nil:
+		c.NotObserved(err.Error())
+	default:
+		c.Saw()
+	}
+}
+
+// Results calls fn for every result that answers a request for a method, in
+// any session of the revision.
+func (c *Case) Results(method string, fn func(req, a *Frame)) {
+	for _, t := range c.Traces {
+		for _, req := range t.frames {
+			if !req.FromServer && req.Kind == KindRequest && req.Method == method {
+				if a := t.Answer(req); a.OK() {
+					fn(req, a)
+				}
+			}
+		}
+	}
+}

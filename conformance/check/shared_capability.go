@@ -1,0 +1,141 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+type gate struct{ method, params, capability, since, until string }
+
+func (g gate) applies(rev string) bool {
+	return (g.since == "" || AtLeast(rev, g.since)) && (g.until == "" || AtLeast(g.until, rev))
+}
+
+// gates are requests that belong to a capability, with params that harm
+// nobody.
+var gates = []gate{
+	{"tools/list", "", "tools", "", ""},
+	{"tools/call", `{"name":"goldwire_no_such_tool"}`, "tools", "", ""},
+	{"prompts/list", "", "prompts", "", ""},
+	{"prompts/get", `{"name":"goldwire_no_such_prompt"}`, "prompts", "", ""},
+	{"resources/list", "", "resources", "", ""},
+	{"resources/templates/list", "", "resources", "", ""},
+	{"resources/read", `{"uri":"goldwire://no/such/resource"}`, "resources", "", ""},
+	{"logging/setLevel", `{"level":"emergency"}`, "logging", "", lastLegacy},
+	{"completion/complete", `{"ref":{"type":"ref/prompt","name":"goldwire_no_such_prompt"},"argument":{"name":"a","value":""}}`, "completions", "2025-03-26", ""},
+	{"tasks/list", "", "tasks.list", "2025-11-25", lastLegacy},
+}
+
+func capabilityProbes() []Probe {
+	return []Probe{{
+		Name: "undeclared features", Profile: Main,
+		Run: func(d *Driver) {
+			if !d.Facts.Known() {
+				return
+			}
+			for _, g := range gates {
+				if !g.applies(d.Revision()) || d.Facts.Has(g.capability) {
+					continue
+				}
+				d.Step("undeclared/" + g.method)
+				d.Call(g.method, g.params)
+			}
+		},
+	}}
+}
+
+func capabilityChecks() []Check {
+	return []Check{
+		{
+			ID: "undeclared-refused", Title: "methods of a feature that was not declared are not found", Layer: Protocol,
+			Requirements: []string{"legacy/capability-undeclared-refused", "modern/jsonrpc-capability-gates-method"},
+			Judge: func(c *Case) {
+				if c.Facts.Known() && !slices.ContainsFunc(gates, func(g gate) bool { return g.applies(c.Revision) && !c.Has(g.capability) }) {
+					c.NotApplicable("the server declares every feature")
+					return
+				}
+				for _, s := range c.StepsOf("undeclared/") {
+					for _, req := range s.Sent() {
+						c.refused(req, false, -32601)
+					}
+				}
+			},
+		},
+		{
+			ID: "tools-declared", Title: "a server with tools declares them", Layer: Protocol,
+			Requirements: []string{"legacy/tools-capability", "modern/tools-capability-declared"},
+			Judge:        func(c *Case) { c.declared("tools", "tools/list", "tools") },
+		},
+		{
+			ID: "prompts-declared", Title: "a server with prompts declares them", Layer: Protocol,
+			Requirements: []string{"legacy/prompts-capability", "modern/prompts-capability-declared"},
+			Judge:        func(c *Case) { c.declared("prompts", "prompts/list", "prompts") },
+		},
+		{
+			ID: "resources-declared", Title: "a server with resources declares them", Layer: Protocol,
+			Requirements: []string{"legacy/resources-capability", "modern/res-capability-declared"},
+			Judge: func(c *Case) {
+				c.declared("resources", "resources/list", "resources")
+				if !c.Has("resources") {
+					c.declared("resources", "resources/templates/list", "resourceTemplates")
+				}
+			},
+		},
+		{
+			ID: "logging-declared", Title: "a server that sends log messages declares logging", Layer: Protocol,
+			Requirements: []string{"legacy/logging-capability", "modern/log-capability-declared"},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					if f.Method == "notifications/message" && c.Facts.Known() {
+						c.want(f, c.Has("logging"), "the capability logging", "a log message without it")
+					}
+				})
+			},
+		},
+		{
+			ID: "list-changed-declared", Title: "list changes are announced by servers that declared so", Layer: Protocol,
+			Requirements: []string{"legacy/list-changed-declared"},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					for _, area := range []string{"tools", "prompts", "resources"} {
+						if f.Method == "notifications/"+area+"/list_changed" && c.Facts.Known() {
+							c.want(f, c.Has(area+".listChanged"), "the capability "+area+".listChanged", "the notification without it")
+						}
+					}
+				})
+			},
+		},
+	}
+}
+
+// declared judges that a list which has entries belongs to a declared feature.
+func (c *Case) declared(capability, method, member string) {
+	if c.Has(capability) {
+		c.Saw()
+		return
+	}
+	s := c.Step("undeclared/" + method)
+	if s == nil {
+		return
+	}
+	for _, req := range s.Sent() {
+		a := s.Trace.Answer(req)
+		switch {
+		case a == nil:
+		case a.Failed():
+			c.Saw()
+		case a.Result.Get(member).Kind() != wire.KindArray:
+		default:
+			n := 0
+			for range a.Result.Get(member).Elems() {
+				n++
+			}
+			if n > 0 {
+				c.Broken(a, "the capability "+capability, "entries without it")
+			} else {
+				c.Saw()
+			}
+		}
+	}
+}
