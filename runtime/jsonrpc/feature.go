@@ -1,0 +1,97 @@
+package jsonrpc
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Feature is one capability with the parts of a Server or Client that make it.
+// Generated code describes each that has more than one part.
+type Feature struct {
+	// Capability is its path, "resources.subscribe".
+	Capability string
+	// All are the funcs that stand for it: all of them are set, or none.
+	All []Part
+	// Asks are flags and funcs that are optional, and want those of All.
+	Asks []Part
+	// Needs are parts of other features that have to be set when any part of
+	// this one is.
+	Needs []Part
+}
+
+// Part is one field of a Server or Client.
+type Part struct {
+	Name string
+	Set  bool
+}
+
+// FeatureError is a Server or Client that cannot be bound, because it offers
+// half a capability: the peer would be promised what is not there.
+type FeatureError struct {
+	Side       string // "Server" or "Client"
+	Capability string
+	Set        string // a field that is set
+	Missing    string // one that it wants
+}
+
+// Error names the fields.
+func (e *FeatureError) Error() string {
+	return fmt.Sprintf("%s: %s is set and %s is not: the capability %s needs both", e.Side, e.Set, e.Missing, e.Capability)
+}
+
+// CheckFeatures returns a *FeatureError for the first feature that is there by
+// half.
+func CheckFeatures(side string, features ...Feature) error {
+	for i := range features {
+		f := &features[i]
+		set := firstSet(f.All, true)
+		if set == "" {
+			set = firstSet(f.Asks, true)
+		}
+		if set == "" {
+			continue
+		}
+		missing := firstSet(f.All, false)
+		if missing == "" {
+			missing = firstSet(f.Needs, false)
+		}
+		if missing != "" {
+			return &FeatureError{Side: side, Capability: f.Capability, Set: set, Missing: missing}
+		}
+	}
+	return nil
+}
+
+// firstSet names the first part that is set, or is not.
+func firstSet(parts []Part, set bool) string {
+	for _, p := range parts {
+		if p.Set == set {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+// RequireCapability returns a *NotAdvertisedError when the peer is known not
+// to advertise a capability that a method needs for some params. byDefault
+// says that a parent without members stands for it too, as elicitation {} does
+// for elicitation.form.
+func RequireCapability(c *Conn, method, path string, byDefault bool) error {
+	if c == nil {
+		return ErrNoPeer
+	}
+	caps := c.Session().Capabilities
+	if caps == nil || advertised(caps, path) {
+		return nil
+	}
+	if i := strings.LastIndexByte(path, '.'); byDefault && i >= 0 && advertised(caps, path[:i]) {
+		parent := caps
+		for name := range strings.SplitSeq(path[:i], ".") {
+			parent = parent.Get(name)
+		}
+		if emptyObject(parent) {
+			return nil
+		}
+	}
+	return &NotAdvertisedError{Method: method, Capability: path}
+}
