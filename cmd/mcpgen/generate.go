@@ -1,7 +1,113 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 
-func generateCommand(streams) *cobra.Command {
-	return &cobra.Command{Use: "generate", Hidden: true}
+	"github.com/spf13/cobra"
+
+	"github.com/goldwire/goldwire/gen"
+	"github.com/goldwire/goldwire/spec"
+)
+
+// mend is what brings generated/ up to date.
+const mend = "go run ./cmd/mcpgen generate"
+
+func generateCommand(s streams) *cobra.Command {
+	var check bool
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "generate",
+		Short: "Write generated/ from spec/",
+		Long: `Generate writes the Go package of every revision from the embedded spec/.
+
+It touches only files that it made: it overwrites what differs and deletes what
+carries its header and is made no more. With --check it writes nothing, names
+what differs, and fails if anything does.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			files, err := gen.Generate(spec.Files())
+			if err != nil {
+				return err
+			}
+			if check {
+				return checkGenerated(s, dir, files)
+			}
+			return writeGenerated(s, dir, files)
+		},
+	}
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing; fail if the files are not up to date")
+	cmd.Flags().StringVar(&dir, "dir", "generated", "the `folder` to write")
+	return cmd
+}
+
+// checkGenerated fails if dir is not as it would be generated.
+func checkGenerated(s streams, dir string, files map[string][]byte) error {
+	drift, err := compare(dir, files)
+	if err != nil {
+		return err
+	}
+	if len(drift) == 0 {
+		return nil
+	}
+	for _, d := range drift {
+		fmt.Fprintln(s.err, d)
+	}
+	return fmt.Errorf("%s is not up to date in %d files; mend it with: %s", dir, len(drift), mend)
+}
+
+// compare treats a folder that does not exist as an empty one.
+func compare(dir string, files map[string][]byte) ([]gen.Drift, error) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return gen.Compare(embed.FS{}, files)
+	}
+	return gen.Compare(os.DirFS(dir), files)
+}
+
+// writeGenerated brings dir up to date. A file that is in the way and does not
+// carry the generator's header is an error, before anything is written.
+func writeGenerated(s streams, dir string, files map[string][]byte) error {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		have, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if err == nil && !gen.Generated(have) {
+			return fmt.Errorf("%s is in the way: it does not carry the generator's header", filepath.Join(dir, name))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	drift, err := compare(dir, files)
+	if err != nil {
+		return err
+	}
+	for _, d := range drift {
+		name := filepath.Join(dir, filepath.FromSlash(d.Path))
+		if d.What == "stale" {
+			err = os.Remove(name)
+		} else {
+			err = writeFile(name, files[d.Path])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(s.out, "%s: %d files, %d changed\n", dir, len(files), len(drift))
+	return nil
+}
+
+func writeFile(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	if have, err := os.ReadFile(name); err == nil && bytes.Equal(have, data) {
+		return nil
+	}
+	return os.WriteFile(name, data, 0o666)
 }

@@ -1,0 +1,112 @@
+// Package gen is the generator as a function: a folder of specification data
+// in, the files of generated/ out.
+//
+// It is pure. It reads nothing but the folder that it is given, writes
+// nothing, asks no clock and no network, and gives the same bytes for the same
+// input.
+package gen
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/goldwire/goldwire/gen/build"
+	"github.com/goldwire/goldwire/gen/emit"
+	"github.com/goldwire/goldwire/gen/ir"
+)
+
+// Generate makes every revision's package from a folder laid out as
+// [github.com/goldwire/goldwire/spec.Files] describes. The result maps paths
+// below generated/ ("mcp/v20251125/types_gen.go") to contents.
+func Generate(fsys fs.FS) (map[string][]byte, error) {
+	pkgs, err := build.All(fsys)
+	if err != nil {
+		return nil, err
+	}
+	return emitAll(pkgs)
+}
+
+// emitAll prints packages, several at a time: printing takes nearly all of the
+// generator's time, and packages share nothing.
+func emitAll(pkgs []*ir.Package) (map[string][]byte, error) {
+	files := make([]map[string][]byte, len(pkgs))
+	errs := make([]error, len(pkgs))
+	var wg sync.WaitGroup
+	for i, p := range pkgs {
+		wg.Go(func() { files[i], errs[i] = emit.Package(p) })
+	}
+	wg.Wait()
+	out := map[string][]byte{}
+	for i, p := range pkgs {
+		if errs[i] != nil {
+			return nil, errs[i]
+		}
+		for name, data := range files[i] {
+			out[path.Join(p.Dir, name)] = data
+		}
+	}
+	return out, nil
+}
+
+// File makes the package of one schema file as it was published. The result
+// maps file names to contents.
+func File(name string, data []byte, revision string) (map[string][]byte, error) {
+	pkg, err := build.File(name, data, revision)
+	if err != nil {
+		return nil, err
+	}
+	return emit.Package(pkg)
+}
+
+// Drift is one file that is not as the generator makes it.
+type Drift struct {
+	Path string // below generated/
+	What string // "missing", "differs", "stale"
+}
+
+func (d Drift) String() string { return fmt.Sprintf("%s: %s", d.Path, d.What) }
+
+// Compare says how a generated/ folder differs from what the generator makes,
+// sorted by path. Files without the generator's header are nobody's concern.
+func Compare(generated fs.FS, want map[string][]byte) ([]Drift, error) {
+	have := map[string]bool{}
+	var out []Drift
+	err := fs.WalkDir(generated, ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Ext(p) != ".go" {
+			return err
+		}
+		data, err := fs.ReadFile(generated, p)
+		if err != nil {
+			return err
+		}
+		made, ours := want[p], Generated(data)
+		switch {
+		case made == nil && ours:
+			out = append(out, Drift{p, "stale"})
+		case made != nil && !bytes.Equal(made, data):
+			out = append(out, Drift{p, "differs"})
+		}
+		have[p] = true
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range slices.Sorted(maps.Keys(want)) {
+		if !have[p] {
+			out = append(out, Drift{p, "missing"})
+		}
+	}
+	slices.SortFunc(out, func(a, b Drift) int { return bytes.Compare([]byte(a.Path), []byte(b.Path)) })
+	return out, nil
+}
+
+// Generated says whether a file carries the generator's header.
+func Generated(data []byte) bool {
+	return bytes.HasPrefix(data, []byte("// "+emit.Header))
+}
