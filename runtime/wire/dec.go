@@ -841,7 +841,7 @@ func (d *Dec) lookup(path []string) (at int, err error) {
 			break
 		}
 	}
-	d.look.finish(end)
+	d.look.finish(end, err != nil)
 	if err != nil {
 		return 0, err
 	}
@@ -917,7 +917,8 @@ func (d *Dec) want(i int, what string) error {
 	if i < len(d.b) {
 		k = kindOf(d.b[i])
 	}
-	if k == KindNone {
+	if k == KindNone || k == KindNull && !literal(d.b, i, "null") ||
+		k == KindBool && !literal(d.b, i, "true") && !literal(d.b, i, "false") {
 		return d.fail(i, cValue)
 	}
 	return d.error(ErrType, i, "want "+what+", got "+k.String(), "")

@@ -622,6 +622,7 @@ closing:
 // reads each byte a bounded number of times.
 type memo struct {
 	covered int      // look-aheads have read up to here
+	kept    int      // spans from before the current look-ahead
 	spans   []span   // sorted by start; complete below covered
 	open    []uint32 // spans not yet closed in the current look-ahead
 	off     bool     // the buffer is too large for 32-bit offsets
@@ -632,21 +633,24 @@ type span struct{ start, end uint32 }
 // memoMin is the length of the smallest container worth remembering; smaller ones are read again.
 const memoMin = 64
 
+// begin starts a look-ahead at pos in a text of size bytes.
 func (m *memo) begin(pos, size int) {
 	m.open = m.open[:0]
-	m.off = uint64(size) > 1<<32-1
+	m.off = uint64(size) >= noSpan
 	if pos >= m.covered {
 		m.spans = m.spans[:0]
 		m.covered = pos
 	}
+	m.kept = len(m.spans)
 }
 
-func (m *memo) finish(pos int) {
-	m.covered = max(m.covered, pos)
-	for len(m.open) > 0 { // an error left them open
-		m.spans = m.spans[:m.open[0]]
-		m.open = m.open[:0]
+// finish ends a look-ahead that read up to pos, or failed.
+func (m *memo) finish(pos int, failed bool) {
+	if failed {
+		m.spans = m.spans[:m.kept]
+		return
 	}
+	m.covered = max(m.covered, pos)
 }
 
 // noSpan marks an open container that is not recorded.
