@@ -1,0 +1,218 @@
+package replay
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/conformance/catalogue"
+	"github.com/goldwire/goldwire/conformance/match"
+	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/conformance/validate"
+	"github.com/goldwire/goldwire/runtime/revision"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+const goldenDir = "../../testdata/transcripts"
+
+// fieldScenario names what a client under test is told to do.
+const fieldScenario = "scenario"
+
+// goldenFile is one golden transcript: testdata/transcripts/<revision>/<area>/<rule>.wire.
+type goldenFile struct {
+	name     string // 2025-11-25/tools/unknown-tool
+	revision string
+	text     []byte
+	rec      *transcript.Recording
+}
+
+func goldens(t *testing.T) []goldenFile {
+	t.Helper()
+	var gs []goldenFile
+	err := filepath.WalkDir(goldenDir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(goldenDir, path)
+		require.NoError(t, err)
+		name, ok := strings.CutSuffix(filepath.ToSlash(name), ".wire")
+		require.True(t, ok, "%s is no transcript", path)
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		rec, err := transcript.Parse(b)
+		require.NoError(t, err, name)
+		rev, _, _ := strings.Cut(name, "/")
+		gs = append(gs, goldenFile{name, rev, b, rec})
+		return nil
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, gs)
+	return gs
+}
+
+func TestGoldenTranscriptsAreWellFormed(t *testing.T) {
+	for _, g := range goldens(t) {
+		t.Run(g.name, func(t *testing.T) {
+			b, err := g.rec.MarshalText()
+			require.NoError(t, err)
+			require.Empty(t, cmp.Diff(string(g.text), string(b)), "not in canonical form")
+			require.Len(t, strings.Split(g.name, "/"), 3, "want <revision>/<area>/<rule>.wire")
+			require.True(t, revision.Known(g.revision))
+			require.Equal(t, g.revision, g.rec.Get(transcript.FieldRevision))
+			require.NotEmpty(t, g.rec.Fields[0].Before, "say what it shows in a comment at the top")
+			reqs := g.rec.All(transcript.FieldRequirement)
+			require.NotEmpty(t, reqs)
+			for _, id := range reqs {
+				r, ok := catalogue.Lookup(id)
+				require.True(t, ok, "no requirement %s", id)
+				require.True(t, r.Applies(g.revision, ""), "%s does not hold in %s", id, g.revision)
+			}
+			side := g.rec.Get(transcript.FieldSide)
+			require.Contains(t, []string{"server", "client", "both"}, side)
+			require.Equal(t, side != "server", g.rec.Get(fieldScenario) != "", "a scenario is for clients, and they need one")
+		})
+	}
+}
+
+// TestGoldenTranscriptsKeepTheSchema holds that a golden line of a side that
+// is to keep the rules keeps the schema of its revision. What a client sends
+// to provoke a server is free.
+func TestGoldenTranscriptsKeepTheSchema(t *testing.T) {
+	for _, g := range goldens(t) {
+		t.Run(g.name, func(t *testing.T) {
+			p, err := validate.For(g.revision)
+			require.NoError(t, err)
+			asked := map[transcript.Dir]map[string]string{transcript.ToServer: {}, transcript.ToClient: {}}
+			bound := match.Bindings{}
+			for i := range g.rec.Events {
+				e := &g.rec.Events[i]
+				if !e.Message() {
+					continue
+				}
+				v, err := wire.ParseRaw(e.Data)
+				if err != nil {
+					continue
+				}
+				pat, err := match.Parse(v)
+				require.NoError(t, err)
+				filled, err := pat.Fill(bound, nil)
+				require.NoError(t, err)
+				keeps := e.Dir == transcript.ToClient || g.rec.Get(transcript.FieldSide) != "server"
+				for _, v := range parts(filled) {
+					switch m := look(v, false); m.class {
+					case request, notification:
+						if m.class == request {
+							asked[e.Dir][m.id] = m.method
+						}
+						if keeps {
+							require.NoError(t, p.Message(m.method, v), "%s", v)
+						}
+					case response:
+						method := asked[e.Dir.Reverse()][m.id]
+						if result := v.Get("result"); keeps && result != nil && method != "" {
+							require.NoError(t, p.Result(method, result), "%s: %s", method, v)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestGoldenTranscriptsPlayThemselves plays the two sides of each transcript
+// against each other: what one sends for a placeholder, the other accepts.
+func TestGoldenTranscriptsPlayThemselves(t *testing.T) {
+	for _, g := range goldens(t) {
+		t.Run(g.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				here, there := Pipe()
+				type end struct {
+					out *Outcome
+					err error
+				}
+				client := make(chan end)
+				go func() {
+					out, err := Server(t.Context(), g.rec, Stream(here))
+					client <- end{out, err}
+				}()
+				server, err := Client(t.Context(), g.rec, Stream(there))
+				require.NoError(t, err)
+				c := <-client
+				require.NoError(t, c.err)
+				require.NoError(t, server.Err())
+				require.NoError(t, c.out.Err())
+				require.Zero(t, server.Unplayed+c.out.Unplayed)
+			})
+		})
+	}
+}
+
+// subject is an implementation that the golden transcripts are played to.
+type subject struct {
+	name      string
+	revisions []string // that it speaks; transcripts of others are not for it
+	// start starts it for one transcript. A server gets "" for the scenario.
+	start func(t *testing.T, rev, scenario string) Link
+	// except names transcripts that it cannot play, each with the reason. One
+	// that it can play after all is an error.
+	except map[string]string
+}
+
+// The implementations. A transcript goes to the servers when its side is
+// server or both, and to the clients when it is client or both.
+var (
+	servers []subject
+	clients []subject
+)
+
+func TestGoldenTranscriptsAgainstServers(t *testing.T) {
+	playGoldens(t, servers, "server", Options.Server)
+}
+
+func TestGoldenTranscriptsAgainstClients(t *testing.T) {
+	playGoldens(t, clients, "client", Options.Client)
+}
+
+func playGoldens(t *testing.T, subjects []subject, side string, play playFunc) {
+	if len(subjects) == 0 {
+		t.Skipf("no %s is named in the table of subjects: nothing was played", side)
+	}
+	all := goldens(t)
+	for _, s := range subjects {
+		t.Run(s.name, func(t *testing.T) {
+			played := map[string]bool{}
+			for _, g := range all {
+				if !slices.Contains([]string{side, "both"}, g.rec.Get(transcript.FieldSide)) || !slices.Contains(s.revisions, g.revision) {
+					continue
+				}
+				played[g.name] = true
+				t.Run(g.name, func(t *testing.T) {
+					out, err := play(Options{}, t.Context(), g.rec, s.start(t, g.revision, g.rec.Get(fieldScenario)))
+					if reason := s.except[g.name]; reason != "" {
+						require.True(t, err != nil || out.Err() != nil, "it plays now: take it off the exceptions")
+						t.Logf("an exception: %s", reason)
+						return
+					}
+					if errors.Is(err, ErrTransport) {
+						t.Logf("not played: %v", err)
+						return
+					}
+					require.NoError(t, err)
+					require.NoError(t, out.Err(), "what happened:\n%s", out.Recording)
+				})
+			}
+			require.NotEmpty(t, played)
+			for name := range s.except {
+				require.True(t, played[name], "the exception %s is for no transcript", name)
+			}
+		})
+	}
+}
