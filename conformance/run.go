@@ -113,7 +113,7 @@ var ErrNoCheck = errors.New("no check matches")
 // *StartError, *DiedError, *SilentError, *RevisionError, ErrNoCheck and what
 // Options.Save returned.
 func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
-	checks, err := selectChecks(o)
+	checks, err := Select(o)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,9 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	return rep, nil
 }
 
-func selectChecks(o Options) ([]check.Check, error) {
+// Select gives the checks that the options leave, in the order of the lists.
+// ErrNoCheck when a pattern matches none.
+func Select(o Options) ([]check.Check, error) {
 	all := check.All()
 	if len(o.Checks) == 0 {
 		return all, nil
