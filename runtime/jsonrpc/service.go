@@ -192,8 +192,8 @@ func (s *Service) Bind() (Chooser, error) { return s, nil }
 func (s *Service) Choose(*Conn, *Peek) *Service { return s }
 
 // HandleRequest registers the handler of a request. A nil f registers nothing.
-// Params that are absent reach f as nil, unless the method table says that
-// they are required. The handler owns what it gets; raw values in it alias the
+// Params that are absent reach f as an empty value, unless the method table
+// says that they are required; f never gets nil. The handler owns what it gets; raw values in it alias the
 // one message and stay valid. The result may be shared: it is only read.
 func HandleRequest[P, R any, PP interface {
 	*P
@@ -212,8 +212,7 @@ func HandleRequest[P, R any, PP interface {
 		return p, err
 	}
 	e.call = func(ctx context.Context, params any, out []byte) ([]byte, error) {
-		p, _ := params.(PP)
-		r, err := f(ctx, p)
+		r, err := f(ctx, orEmpty[P, PP](params))
 		if err != nil {
 			return out, err
 		}
@@ -248,9 +247,17 @@ func HandleNotification[P any, PP interface {
 		return p, err
 	}
 	e.notify = func(ctx context.Context, params any) error {
-		p, _ := params.(PP)
-		return f(ctx, p)
+		return f(ctx, orEmpty[P, PP](params))
 	}
+}
+
+// orEmpty is what a handler gets: reading a member of params that nobody sent
+// must not need a check for nil.
+func orEmpty[P any, PP interface{ *P }](params any) PP {
+	if p, _ := params.(PP); p != nil {
+		return p
+	}
+	return new(P)
 }
 
 func (s *Service) register(method string) *entry {
