@@ -138,7 +138,11 @@ func (f *checkFlags) options(cmd *cobra.Command) (conformance.Options, error) {
 			return o, err
 		}
 		o.Save = func(name string, rec *transcript.Recording) error {
-			return os.WriteFile(filepath.Join(f.save, name+".wire"), []byte(rec.String()), 0o666)
+			text, err := rec.MarshalText()
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(f.save, name+".wire"), text, 0o666)
 		}
 	}
 	return o, nil
