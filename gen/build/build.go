@@ -141,6 +141,7 @@ func Lower(in Input) (*ir.Package, error) {
 		origin:  map[string]string{},
 		where:   map[string]string{},
 		reached: map[string]bool{},
+		open:    map[string]string{},
 	}
 	if b.o == nil {
 		b.o = &spec.Overlay{Hints: true}
@@ -158,8 +159,10 @@ type builder struct {
 	origin  map[string]string   // Go name -> structure that it was made from, to tell a shared name from a collision
 	where   map[string]string   // Go name -> JSON pointer
 	reached map[string]bool     // definitions that something emitted refers to
+	open    map[string]string   // JSON pointer -> Go name of the structs that are being made
 	raw     map[string]bool     // definitions that are raw JSON because they hold themselves
 	methods []*method
+	errors  []*ir.Error
 }
 
 func (b *builder) strict() bool { return !b.o.Hints }
@@ -178,11 +181,10 @@ func (b *builder) entryErr(kind ErrorKind, e *spec.Entry, format string, args ..
 func (b *builder) use(e *spec.Entry) { b.used[e] = true }
 
 func (b *builder) build() (*ir.Package, error) {
-	b.raw = b.rawDefinitions()
 	for _, e := range b.o.Errata {
 		b.use(&e.Entry) // spec.Patch refuses those that match nothing
 	}
-	for _, step := range []func() error{b.findMethods, b.lowerMethods, b.rest, b.checkCycles} {
+	for _, step := range []func() error{b.findRaw, b.findMethods, b.lowerMethods, b.findErrors, b.rest, b.checkCycles} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -198,13 +200,11 @@ func (b *builder) build() (*ir.Package, error) {
 	for _, m := range b.methods {
 		pkg.Methods = append(pkg.Methods, m.ir)
 	}
-	var err error
-	if pkg.Errors, err = b.errors(); err != nil {
-		return nil, err
-	}
+	pkg.Errors = b.errors
 	if err := b.interfaces(); err != nil {
 		return nil, err
 	}
+	var err error
 	if pkg.Consts, err = b.consts(); err != nil {
 		return nil, err
 	}
@@ -248,43 +248,73 @@ func (b *builder) goName(def string) string {
 	return definitionName(def)
 }
 
-// rawDefinitions finds the definitions that hold themselves without a member
-// in between: JSONValue, an object or array of JSONValue. They are any JSON.
-func (b *builder) rawDefinitions() map[string]bool {
-	edges := map[string][]string{}
-	var walk func(from string, s *schema.Schema)
-	walk = func(from string, s *schema.Schema) {
+// edges are the definitions that a definition holds without a member in
+// between: as itself (references, members of a union), or in lists and maps.
+type edges struct {
+	same, inside map[string][]string
+}
+
+func (b *builder) edges() *edges {
+	e := &edges{map[string][]string{}, map[string][]string{}}
+	var walk func(from string, s *schema.Schema, to map[string][]string)
+	walk = func(from string, s *schema.Schema, to map[string][]string) {
 		if s == nil || len(s.Properties) > 0 {
 			return
 		}
 		if s.Ref != "" {
-			edges[from] = append(edges[from], s.Ref)
+			to[from] = append(to[from], s.Ref)
 		}
-		walk(from, s.Items)
-		walk(from, s.Additional)
-		for _, a := range s.AnyOf {
-			walk(from, a)
+		walk(from, s.Items, e.inside)
+		walk(from, s.Additional, e.inside)
+		for _, a := range append(slices.Clone(s.AnyOf), s.AllOf...) {
+			walk(from, a, to)
 		}
 	}
 	for name, s := range b.file.Definitions {
-		walk(name, s)
+		walk(name, s, e.same)
 	}
-	out := map[string]bool{}
-	for name := range b.file.Definitions {
-		seen := map[string]bool{}
-		todo := slices.Clone(edges[name])
-		for len(todo) > 0 {
-			n := todo[0]
-			todo = todo[1:]
-			if n == name {
-				out[name] = true
-				break
-			}
-			if !seen[n] {
-				seen[n] = true
-				todo = append(todo, edges[n]...)
+	return e
+}
+
+// closure gives all names that the edges lead to from name; name itself only by a cycle.
+func closure(name string, by ...map[string][]string) map[string]bool {
+	seen := map[string]bool{}
+	todo := []string{name}
+	for len(todo) > 0 {
+		for _, m := range by {
+			for _, n := range m[todo[0]] {
+				if !seen[n] {
+					seen[n] = true
+					todo = append(todo, n)
+				}
 			}
 		}
+		todo = todo[1:]
 	}
-	return out
+	return seen
+}
+
+// findRaw finds the definitions that hold themselves without a member in
+// between: JSONValue, an object or array of JSONValue. They are any JSON. It
+// refuses what would be a type without end.
+func (b *builder) findRaw() error {
+	e := b.edges()
+	b.raw = map[string]bool{}
+	for _, name := range b.file.Names() {
+		s := b.file.Definitions[name]
+		if closure(name, e.same)[name] {
+			return b.err(Unsupported, s.Pointer, "%s is defined by itself", name)
+		}
+		all := closure(name, e.same, e.inside)
+		if !all[name] {
+			continue
+		}
+		for _, n := range slices.Sorted(maps.Keys(all)) {
+			if d := b.file.Definitions[n]; len(d.Properties) > 0 || d.AllOf != nil {
+				return b.err(Unsupported, s.Pointer, "%s holds itself in a list or map, and the object %s: such a union has no Go shape", name, n)
+			}
+		}
+		b.raw[name] = true
+	}
+	return nil
 }

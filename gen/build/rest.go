@@ -10,6 +10,7 @@ import (
 
 	"github.com/goldwire/goldwire/gen/ir"
 	"github.com/goldwire/goldwire/gen/schema"
+	"github.com/goldwire/goldwire/spec"
 )
 
 // rest accounts for the definitions that no message reaches. Each is envelope,
@@ -42,8 +43,10 @@ func (b *builder) rest() error {
 
 func (b *builder) explained(name string, s *schema.Schema) bool {
 	switch {
-	case isMessageUnion(name) || strings.HasPrefix(name, "JSONRPC") || name == "Error":
-		return true // the method table, and what runtime/jsonrpc writes by hand
+	case isMessageUnion(name) || strings.HasPrefix(name, "JSONRPC") || name == "Error" || name == "Result":
+		return true // the method table, what runtime/jsonrpc writes by hand, and what every result is
+	case slices.ContainsFunc(b.o.Interfaces, func(i *spec.Interface) bool { return i.Definition == name }):
+		return true
 	case s.Ref != "":
 		return true // another name for a definition
 	case s.Properties["method"] != nil:
@@ -121,8 +124,8 @@ func isError(s *schema.Schema) *errorShape {
 	return out
 }
 
-func (b *builder) errors() ([]*ir.Error, error) {
-	var out []*ir.Error
+// findErrors makes the error types and their data.
+func (b *builder) findErrors() error {
 	for _, name := range b.file.Names() {
 		s := b.file.Definitions[name]
 		shape := isError(s)
@@ -136,22 +139,22 @@ func (b *builder) errors() ([]*ir.Error, error) {
 				b.reached[ref] = true
 				r, err := b.named(d, ref, place{e.Name, "data", true})
 				if err != nil {
-					return nil, err
+					return err
 				}
 				e.Data = r.Name
 			} else if d.Is("object") && len(d.Properties) > 0 {
 				e.Data = e.Name + "Data"
 				if err := b.structType(d, e.Data, d.Pointer); err != nil {
-					return nil, err
+					return err
 				}
 			} else {
-				return nil, b.err(Unsupported, d.Pointer, "the data of an error must be free or an object with members")
+				return b.err(Unsupported, d.Pointer, "the data of an error must be free or an object with members")
 			}
 		}
-		out = append(out, e)
+		b.errors = append(b.errors, e)
 	}
-	slices.SortFunc(out, func(x, y *ir.Error) int { return int(y.Code - x.Code) })
-	return out, nil
+	slices.SortFunc(b.errors, func(x, y *ir.Error) int { return int(y.Code - x.Code) })
+	return nil
 }
 
 // interfaces makes the getters that results share.

@@ -67,6 +67,10 @@ func (b *builder) named(d *schema.Schema, name string, at place) (ir.Ref, error)
 		return named, b.enum(d.Enum, goName, name, d)
 	case typedMap(d):
 		return b.mapType(d, goName, name)
+	case len(d.Types) > 1:
+		return b.typeList(d, goName, name, at)
+	case d.Is("array"):
+		at = place{goName, "", true} // what stands in it is named after the definition, wherever that is used
 	}
 	return b.inline(d, at)
 }
@@ -97,7 +101,7 @@ func (b *builder) inline(s *schema.Schema, at place) (ir.Ref, error) {
 		}
 		return ir.Ref{Kind: ir.Named, Name: name}, b.structType(s, name, s.Pointer)
 	case len(s.Types) > 1:
-		return b.typeList(s, at)
+		return b.typeList(s, "", s.Pointer, at)
 	case s.Is("object"):
 		return b.object(s, at)
 	case s.Is("array"):
@@ -122,7 +126,8 @@ func (b *builder) nullable(s *schema.Schema) bool {
 	return slices.ContainsFunc(s.AnyOf, func(a *schema.Schema) bool { return a.Is("null") })
 }
 
-func (b *builder) typeList(s *schema.Schema, at place) (ir.Ref, error) {
+// typeList lowers a list of types. goName is that of the definition, "" if it is none.
+func (b *builder) typeList(s *schema.Schema, goName, label string, at place) (ir.Ref, error) {
 	t := slices.Sorted(slices.Values(s.Types))
 	switch {
 	case slices.Equal(t, []string{"integer", "string"}):
@@ -133,11 +138,13 @@ func (b *builder) typeList(s *schema.Schema, at place) (ir.Ref, error) {
 		}
 		return ir.Ref{Kind: ir.NullInt}, nil
 	}
-	name, err := b.inlineName(s, at, "union")
-	if err != nil {
-		return ir.Ref{}, err
+	if goName == "" {
+		var err error
+		if goName, err = b.inlineName(s, at, "union"); err != nil {
+			return ir.Ref{}, err
+		}
 	}
-	return b.union(&schema.Schema{Pointer: s.Pointer, Description: s.Description, AnyOf: []*schema.Schema{{Pointer: s.Pointer, Types: s.Types}}}, name, s.Pointer, at)
+	return b.union(&schema.Schema{Pointer: s.Pointer, Description: s.Description, AnyOf: []*schema.Schema{{Pointer: s.Pointer, Types: s.Types}}}, goName, label, at)
 }
 
 func (b *builder) object(s *schema.Schema, at place) (ir.Ref, error) {
@@ -197,7 +204,10 @@ func (b *builder) inlineName(s *schema.Schema, at place, what string) (string, e
 	if what != "object" && b.strict() {
 		return "", b.err(Unnamed, s.Pointer, "the %s at %s has no name: add {\"at\": %q, \"go\": …} to \"inline\" in the overlay", what, at, at)
 	}
-	name := at.owner + fieldName(at.member())
+	name := at.owner
+	if at.member() != "" {
+		name += fieldName(at.member())
+	}
 	if len(at.path) > len(at.member()) {
 		name += "Item"
 	}
@@ -275,6 +285,11 @@ func (b *builder) structType(s *schema.Schema, goName, label string) error {
 	if err != nil || !fresh {
 		return err
 	}
+	if have := b.open[s.Pointer]; have != "" {
+		return b.err(Unsupported, s.Pointer, "%s holds itself under another name, %s: make it a definition", have, goName)
+	}
+	b.open[s.Pointer] = goName
+	defer delete(b.open, s.Pointer)
 	t := &ir.Type{Name: goName, Schema: label, Kind: ir.Struct}
 	b.types[goName] = t // before the fields: a type may hold itself
 	f, err := b.flatten(s)
