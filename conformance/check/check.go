@@ -318,7 +318,7 @@ func (c *Case) conclude(out *result.Check) {
 
 // around shows the request with the answer it is about, and what lies between.
 func around(f *Frame) []result.Frame {
-	if req := f.Trace.Request(f); f.FromServer && req != nil && f.Index-req.Index > 4 {
+	if req := f.Trace.Request(f); f.FromServer && f.Kind == KindResponse && req != nil && f.Index-req.Index > 4 {
 		return append(result.Around(f.Trace.Recording, req.Index, 0, 0), result.Around(f.Trace.Recording, f.Index, 1, 1)...)
 	}
 	return result.Around(f.Trace.Recording, f.Index, 3, 3)

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/goldwire/goldwire/conformance/validate"
@@ -174,6 +175,21 @@ func (c *Case) fits(f *Frame, err error, expected string) {
 		c.Saw()
 	}
 }
+
+// Proper is Results for requests that were made the right way: what a server
+// makes of wrong ones is not judged by its contents.
+func (c *Case) Proper(method string, fn func(req, a *Frame)) {
+	c.Results(method, func(req, a *Frame) {
+		for _, s := range req.Trace.steps {
+			if s.holds(req.Index) && !slices.ContainsFunc(improper, func(p string) bool { return strings.HasPrefix(s.Name, p) }) {
+				fn(req, a)
+			}
+		}
+	})
+}
+
+// improper begin the names of steps whose requests are wrong on purpose.
+var improper = []string{"call-missing/", "call-wrong/", "tools/", "prompts/", "resources/", "undeclared/"}
 
 // Results calls fn for every result that answers a request for a method, in
 // any session of the revision.

@@ -4,6 +4,10 @@ import "slices"
 
 // Checks and probes of the stateful revisions.
 
-func legacyChecks() []Check { return slices.Concat(legacyLifecycleChecks(), legacyMalformedChecks()) }
+func legacyChecks() []Check {
+	return slices.Concat(legacyLifecycleChecks(), legacyMalformedChecks(), legacyBatchChecks(), legacyFeatureChecks(), legacyTaskChecks())
+}
 
-func legacyProbes() []Probe { return slices.Concat(legacyLifecycleProbes(), legacyMalformedProbes()) }
+func legacyProbes() []Probe {
+	return slices.Concat(legacyLifecycleProbes(), legacyFeatureProbes(), legacyTaskProbes(), legacyMalformedProbes(), legacyBatchProbes())
+}

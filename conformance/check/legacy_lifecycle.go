@@ -2,9 +2,14 @@ package check
 
 import (
 	"slices"
+	"time"
 
 	"github.com/goldwire/goldwire/runtime/wire"
 )
+
+// quietTime is how long a server is watched that was not told yet that the
+// client is ready.
+const quietTime = time.Second
 
 func legacyLifecycleProbes() []Probe {
 	return []Probe{
@@ -16,6 +21,49 @@ func legacyLifecycleProbes() []Probe {
 				d.Call("ping", "{}")
 			},
 		},
+		{
+			Name: "before initialized", Until: lastLegacy, Profile: Bare, Alone: true,
+			Run: func(d *Driver) {
+				d.Declare(declaredCaps(d.Revision()))
+				d.Step("window")
+				if !d.Call("initialize", d.Hello(d.Revision())).OK() {
+					return
+				}
+				d.Step("window/ping")
+				d.Call("ping", "")
+				d.Step("window/quiet")
+				d.Pause(quietTime)
+				d.Fence()
+			},
+		},
+		{
+			Name: "faulty initialize", Until: lastLegacy, Profile: Bare, Alone: true,
+			Run: func(d *Driver) {
+				// One process for all of them: the next is only tried when the
+				// one before was refused, since a second initialize is another
+				// matter.
+				for _, params := range []string{
+					"",
+					`{"protocolVersion":5,"capabilities":{},"clientInfo":` + clientInfo + `}`,
+					`{"protocolVersion":` + quote(d.Revision()) + `,"capabilities":null,"clientInfo":` + clientInfo + `}`,
+				} {
+					d.Step("faulty-initialize")
+					if d.Call("initialize", params).OK() || d.Lost() != "" {
+						return
+					}
+				}
+				d.Step("faulty-initialize-then-right")
+				d.Call("initialize", d.Hello(d.Revision()))
+			},
+		},
+		{
+			Name: "experimental capability", Until: lastLegacy, Profile: Bare, Alone: true,
+			Run: func(d *Driver) {
+				d.Declare(`{"experimental":{"com.example/x":{}}}`)
+				d.Step("experimental")
+				d.Call("initialize", d.Hello(d.Revision()))
+			},
+		},
 	}
 }
 
@@ -25,46 +73,228 @@ func legacyLifecycleChecks() []Check {
 			ID: "ping-answered", Title: "a ping is answered with an empty result", Layer: Protocol,
 			Requirements: []string{"legacy/ping-answered"},
 			Judge: func(c *Case) {
-				s := c.Step("ping")
-				if s == nil {
-					return
-				}
-				for _, req := range s.Sent() {
-					if a := c.Answer(req); a != nil {
-						c.emptyResult(a)
+				if s := c.Step("ping"); s != nil {
+					for _, req := range s.Sent() {
+						if a := c.Answer(req); a != nil {
+							c.emptyResult(a)
+						}
 					}
 				}
+			},
+		},
+		{
+			ID: "initialize-result", Title: "initialize is answered with version, capabilities and the server's name", Layer: Protocol,
+			Requirements: []string{"legacy/lifecycle-initialize-result"},
+			Judge: func(c *Case) {
+				c.Results("initialize", func(_, a *Frame) {
+					// Members of later revisions are no matter: judge what
+					// this one requires.
+					c.FitsResult(a, "initialize")
+				})
+			},
+		},
+		{
+			ID: "ping-before-initialized", Title: "a ping is answered before the client is ready", Layer: Protocol,
+			Requirements: []string{"legacy/lifecycle-ping-before-initialized"},
+			Judge: func(c *Case) {
+				if s := c.Step("window/ping"); s != nil {
+					for _, req := range s.Sent() {
+						if a := c.Answer(req); a != nil {
+							c.emptyResult(a)
+						}
+					}
+				}
+			},
+		},
+		{
+			ID: "quiet-before-initialized", Title: "the server asks for nothing before the client is ready", Layer: Protocol,
+			Requirements: []string{"legacy/lifecycle-server-quiet-before-initialized"},
+			Judge: func(c *Case) {
+				first, quiet := c.Step("window"), c.Step("window/quiet")
+				if first == nil || quiet == nil {
+					return
+				}
+				found := false
+				for _, f := range first.Trace.frames {
+					if f.FromServer && f.Kind == KindRequest && f.Index >= first.from && f.Method != "ping" {
+						c.Broken(f, "pings and log messages only", "the request "+f.Method)
+						found = true
+					}
+				}
+				if !found && first.Trace.fenced(quiet.from) {
+					c.Saw()
+				}
+			},
+		},
+		{
+			ID: "faulty-initialize-refused", Title: "an initialize with missing or wrong members is refused", Layer: Protocol,
+			Requirements: []string{"legacy/lifecycle-init-errors-handled"},
+			Judge: func(c *Case) {
+				for _, s := range c.StepsOf("faulty-initialize") {
+					if s.Name != "faulty-initialize" {
+						continue
+					}
+					for _, req := range s.Sent() {
+						switch a := c.Answer(req); {
+						case a != nil:
+							c.want(a, a.Failed(), "an error", "a result")
+						case s.Trace.lost() != "":
+							c.Broken(req, "an error", s.Trace.lost())
+						}
+					}
+				}
+			},
+		},
+		{
+			ID: "experimental-tolerated", Title: "an experimental capability of the client does no harm", Layer: Protocol,
+			Requirements: []string{"legacy/capability-experimental"},
+			Judge: func(c *Case) {
+				if s := c.Step("experimental"); s != nil {
+					for _, req := range s.Sent() {
+						if a := c.Answer(req); a != nil {
+							c.want(a, a.OK(), "a result", outcome(a))
+						}
+					}
+				}
+			},
+		},
+		{
+			ID: "capability-shape", Title: "capabilities are objects and their flags are booleans", Layer: Protocol,
+			Requirements: []string{"legacy/capability-shape"},
+			Judge: func(c *Case) {
+				c.Results("initialize", func(_, a *Frame) {
+					for area, v := range a.Result.Get("capabilities").Members() {
+						if !slices.Contains([]string{"logging", "completions", "prompts", "resources", "tools", "tasks", "experimental"}, area) {
+							continue
+						}
+						if !c.want(a, v.Kind() == wire.KindObject, "an object as capability "+area, text(v)) {
+							continue
+						}
+						for _, flag := range []string{"listChanged", "subscribe"} {
+							if b := v.Get(flag); b != nil {
+								c.want(a, b.Kind() == wire.KindBool, "a boolean as "+area+"."+flag, text(b))
+							}
+						}
+					}
+				})
+			},
+		},
+		{
+			ID: "version-echo", Title: "a version that the server speaks is agreed to when it is offered", Layer: Protocol,
+			Requirements: []string{"legacy/version-server-echo"},
+			Judge: func(c *Case) {
+				// Whatever version it ever named it has to agree to.
+				named := map[string]*Frame{}
+				c.offers(func(offered, got string, a *Frame) {
+					if a.OK() && named[got] == nil {
+						named[got] = a
+					}
+				})
+				c.offers(func(offered, got string, a *Frame) {
+					if named[offered] == nil || !slices.Contains(revisions, offered) {
+						return
+					}
+					c.want(a, a.OK() && got == offered, "version "+offered+", which it named before", or(got, outcome(a)))
+				})
 			},
 		},
 		{
 			ID: "version-counter-offer", Title: "an unknown version is answered with a version the server knows", Layer: Protocol,
 			Requirements: []string{"legacy/version-server-counter-offer"},
 			Judge: func(c *Case) {
-				for _, t := range c.Offers {
-					for _, req := range t.frames {
-						offered, _ := req.Param("protocolVersion").Str()
-						if req.FromServer || req.Method != "initialize" || slices.Contains(revisions, offered) {
-							continue
-						}
-						a := c.Answer(req)
-						if a == nil {
-							continue
-						}
-						got, _ := a.Result.Get("protocolVersion").Str()
+				c.offers(func(offered, got string, a *Frame) {
+					switch {
+					case slices.Contains(revisions, offered):
+					case a.Failed():
+						c.Tolerated(a, "a result that names another version", "error code "+text(a.Error.Get("code")))
+					case got == offered:
+						c.Broken(a, "a version that the server speaks", "the unknown version "+offered+" itself")
+					case !slices.Contains(revisions, got):
+						c.Broken(a, "a version of the protocol", text(a.Result.Get("protocolVersion")))
+					default:
+						c.Saw()
+					}
+				})
+			},
+		},
+		{
+			ID: "version-counter-latest", Title: "an unknown version is answered with the newest one the server speaks", Layer: Protocol,
+			Requirements: []string{"legacy/version-server-counter-latest"},
+			Judge: func(c *Case) {
+				newest := ""
+				c.offers(func(offered, got string, a *Frame) {
+					if offered == got && slices.Contains(revisions, got) && (newest == "" || AtLeast(got, newest)) {
+						newest = got
+					}
+				})
+				c.offers(func(offered, got string, a *Frame) {
+					if newest != "" && a.OK() && !slices.Contains(revisions, offered) && got != offered {
+						c.want(a, got == newest, newest, got)
+					}
+				})
+			},
+		},
+		{
+			ID: "later-constructs", Title: "the server keeps to the messages of the agreed revision", Layer: Protocol,
+			Requirements: []string{"legacy/capability-respect-version", "legacy/capability-respect-version-should"},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					if f.Method == "" || f.Kind != KindRequest && f.Kind != KindNotification {
+						return
+					}
+					switch {
+					case c.protocol().Knows(f.Method):
+						c.Saw()
+					case knownElsewhere(f.Method):
+						c.Broken(f, "a message that revision "+c.Revision+" has", f.Method)
+					}
+				})
+			},
+		},
+		{
+			ID: "client-features-undeclared", Title: "the server asks for nothing that the client did not declare", Layer: Protocol,
+			Requirements: []string{"legacy/capability-negotiated-only", "legacy/capability-negotiated-only-should"},
+			Judge: func(c *Case) {
+				called := false
+				for _, t := range c.Traces {
+					for _, f := range t.frames {
+						area, ok := clientFeatures[f.Method]
 						switch {
-						case a.Failed():
-							c.Tolerated(a, "a result that names another version", "error "+text(a.Error.Get("code")))
-						case got == offered:
-							c.Broken(a, "a version that the server speaks", "the unknown version "+offered+" itself")
-						case !slices.Contains(revisions, got):
-							c.Broken(a, "a version of the protocol", text(a.Result.Get("protocolVersion")))
-						default:
-							c.Saw()
+						case !f.FromServer:
+							called = called || f.Method == "tools/call" && t.Answer(f).OK()
+						case ok && f.Kind == KindRequest:
+							c.want(f, t.ClientCaps.Get(area) != nil, "the client's capability "+area, "the request "+f.Method+" without it")
 						}
 					}
 				}
+				if called {
+					c.Saw()
+				}
 			},
 		},
+	}
+}
+
+// clientFeatures are requests of the server with the client's capability that
+// they need.
+var clientFeatures = map[string]string{
+	"roots/list": "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation",
+	"tasks/get": "tasks", "tasks/result": "tasks", "tasks/list": "tasks", "tasks/cancel": "tasks",
+}
+
+// offers calls fn for the answer to each version that was offered.
+func (c *Case) offers(fn func(offered, got string, a *Frame)) {
+	for _, t := range c.Offers {
+		for _, req := range t.frames {
+			if req.FromServer || req.Method != "initialize" {
+				continue
+			}
+			offered, _ := req.Param("protocolVersion").Str()
+			if a := c.Answer(req); a != nil {
+				got, _ := a.result().Get("protocolVersion").Str()
+				fn(offered, got, a)
+			}
+		}
 	}
 }
 

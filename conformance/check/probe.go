@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/goldwire/goldwire/conformance/transcript"
 )
@@ -45,6 +46,7 @@ type Driver struct {
 	*Session
 	Facts *Facts // what the server has said so far in this revision
 	opts  *DriveOptions
+	past  []*Trace
 }
 
 // MayCall reports whether a listed tool may be called: it is marked read-only
@@ -64,6 +66,26 @@ func (d *Driver) MayCall(name string) bool {
 	}
 	return false
 }
+
+// slow reports whether a tool was called before and took long: once is enough.
+func (d *Driver) slow(name string) (slow bool) {
+	look := func(t *Trace) {
+		for _, req := range t.frames {
+			if req.FromServer || req.Method != "tools/call" || Name(req.Params, "name") != name {
+				continue
+			}
+			a := t.Answer(req)
+			slow = slow || a == nil || a.At-req.At > slowTool
+		}
+	}
+	for _, t := range d.past {
+		look(t)
+	}
+	d.View(look)
+	return slow
+}
+
+const slowTool = time.Second
 
 // DriveOptions say what is driven and how.
 type DriveOptions struct {
@@ -149,7 +171,7 @@ func (r *run) probe(p *Probe) {
 	if r.opts.Progress != nil {
 		r.opts.Progress(p.Name)
 	}
-	p.Run(&Driver{Session: r.session, Facts: r.facts(), opts: r.opts})
+	p.Run(&Driver{Session: r.session, Facts: r.facts(), opts: r.opts, past: r.traces})
 }
 
 // facts of all sessions so far, the open one included.

@@ -469,7 +469,7 @@ func (c *Case) refusedAll(prefix string, codes ...int64) {
 }
 
 func (c *Case) promptContent(fn func(req, a *Frame, content wire.Raw)) {
-	c.Results("prompts/get", func(req, a *Frame) {
+	c.Proper("prompts/get", func(req, a *Frame) {
 		for m := range a.Result.Get("messages").Elems() {
 			if content := m.Get("content"); content.Kind() == wire.KindObject {
 				fn(req, a, content)

@@ -55,7 +55,7 @@ func toolProbes() []Probe {
 					}
 					d.Step("call/" + name)
 					d.Patient(d.Ask("tools/call", `{"name":`+quote(name)+`,"arguments":`+args+`,"_meta":{"progressToken":`+token+`}}`))
-					if args == "{}" && bare < maxBadCalls {
+					if args == "{}" && bare < maxBadCalls && !d.slow(name) {
 						bare++
 						d.Step("call-bare/" + name)
 						d.Patient(d.Ask("tools/call", `{"name":`+quote(name)+`}`))
@@ -69,7 +69,7 @@ func toolProbes() []Probe {
 				bad := 0
 				for _, t := range d.Facts.Tools {
 					name, ok := t.Get("name").Str()
-					if !ok || !d.MayCall(name) || bad == maxBadCalls {
+					if !ok || !d.MayCall(name) || bad == maxBadCalls || d.slow(name) {
 						continue
 					}
 					args, sure := Arguments(t.Get("inputSchema"))
@@ -173,7 +173,7 @@ func toolChecks() []Check {
 			ID: "tool-media", Title: "binary content of tools is Base64 with a MIME type", Layer: Feature, Needs: []string{"tools"},
 			Requirements: []string{"legacy/tools-media-encoding", "modern/tools-content-base64"},
 			Judge: func(c *Case) {
-				c.Results("tools/call", func(req, a *Frame) {
+				c.Proper("tools/call", func(req, a *Frame) {
 					for block := range a.Result.Get("content").Elems() {
 						c.media(req, a, block)
 					}
@@ -301,7 +301,7 @@ func toolChecks() []Check {
 			ID: "structured-content-fits", Title: "a tool with an outputSchema returns structured content that fits it", Layer: Feature, Needs: []string{"tools"},
 			Requirements: []string{"legacy/tools-structured-conforms", "modern/tools-structured-conforms", "modern/tools-structured-present"},
 			Judge: func(c *Case) {
-				c.Results("tools/call", func(req, a *Frame) {
+				c.Proper("tools/call", func(req, a *Frame) {
 					schema := c.outputSchema(Name(req.Params, "name"))
 					kind, _ := a.Result.Get("resultType").Str()
 					if schema == nil || isError(a) || a.Result.Get("task") != nil || kind == "input_required" {

@@ -53,7 +53,15 @@ func (c *Conn) request(r *Request) (string, error) {
 			return "", err
 		}
 		c.subs[uri] = r.Method == "resources/subscribe"
+		if c.subs[uri] {
+			c.Line(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":` + quote(uri) + `}}`)
+		}
 		return "{}", nil
+	case "tasks/get", "tasks/result", "tasks/cancel", "tasks/list":
+		if c.Revision != tasksRevision || !c.Server.Has("tasks") {
+			break
+		}
+		return c.task(r)
 	}
 	return c.feature(r)
 }
@@ -67,14 +75,21 @@ func (c *Conn) initialize(r *Request) (string, error) {
 	if len(legacy) == 0 {
 		return "", &rpcError{-32602, "this server speaks " + strings.Join(c.Server.versions(true), ", "), ""}
 	}
+	c.client = r.Params.Get("capabilities")
 	c.Revision = legacy[len(legacy)-1]
 	if slices.Contains(legacy, offered) {
 		c.Revision = offered
 	}
-	return `{"protocolVersion":` + quote(c.Revision) + `,"capabilities":` + c.Server.capabilities(c.Revision) + `,"serverInfo":` + serverInfo + `}`, nil
+	return `{"protocolVersion":` + quote(c.Revision) + `,"capabilities":` + c.Server.capabilities(c.Revision) + `,"serverInfo":` + serverInfo(c.Revision) + `}`, nil
 }
 
-const serverInfo = `{"name":"checktest","version":"1.0.0"}`
+func serverInfo(rev string) string {
+	icons := ""
+	if rev >= "2025-11-25" {
+		icons = `,"icons":[{"src":"https://example.com/icon.png","mimeType":"image/png","sizes":["48x48"],"theme":"light"}]`
+	}
+	return `{"name":"checktest","version":"1.0.0"` + icons + `}`
+}
 
 func (s *Server) capabilities(rev string) string {
 	caps := map[string]any{}
@@ -93,8 +108,14 @@ func (s *Server) capabilities(rev string) string {
 	if s.Has("completions") && rev >= "2025-03-26" {
 		caps["completions"] = map[string]any{}
 	}
+	if s.Has("tasks") && rev == tasksRevision {
+		caps["tasks"] = map[string]any{"list": map[string]any{}, "cancel": map[string]any{}, "requests": map[string]any{"tools": map[string]any{"call": map[string]any{}}}}
+	}
 	return obj(caps)
 }
+
+// tasksRevision is the only one that has tasks.
+const tasksRevision = "2025-11-25"
 
 // feature answers what is the same in both eras.
 func (c *Conn) feature(r *Request) (string, error) {
@@ -113,11 +134,16 @@ func (c *Conn) feature(r *Request) (string, error) {
 			`{"name":"plain","description":"No arguments"}`,
 			`{"name":"greet","description":"Greets","arguments":[{"name":"who","required":true},{"name":"how"}]}`,
 			`{"name":"picture"}`,
+			`{"name":"doc"}`,
 		})
 	case "resources/list":
+		modified := ""
+		if c.rev(r) >= "2025-06-18" {
+			modified = `,"lastModified":"2025-01-12T15:00:58Z"`
+		}
 		return c.page(r, "resources", []string{
 			`{"uri":"test://text","name":"text","mimeType":"text/plain"}`,
-			`{"uri":"test://blob","name":"blob","mimeType":"image/png","annotations":{"audience":["user"],"priority":0.5}}`,
+			`{"uri":"test://blob","name":"blob","mimeType":"image/png","annotations":{"audience":["user"],"priority":0.5` + modified + `}}`,
 		})
 	case "resources/templates/list":
 		return c.page(r, "resourceTemplates", []string{`{"uriTemplate":"test://item/{id}","name":"item"}`})
@@ -176,13 +202,20 @@ func (c *Conn) tools(r *Request) []string {
 	if rev >= "2025-06-18" {
 		out = `,"outputSchema":{"type":"object","properties":{"sum":{"type":"number"}},"required":["sum"]}`
 	}
-	return []string{
+	tools := []string{
 		`{"name":"hello","description":"Says hello","inputSchema":{"type":"object"}` + ro + `}`,
 		`{"name":"add","inputSchema":{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"integer","minimum":3}},"required":["a","b"]}` + out + ro + `}`,
 		`{"name":"picture","inputSchema":{"type":"object","properties":{}}` + ro + `}`,
 		`{"name":"work","description":"Reports progress and logs","inputSchema":{"type":"object"}` + ro + `}`,
 		`{"name":"danger","description":"Not to be called","inputSchema":{"type":"object"}}`,
+		`{"name":"ask","description":"Asks the client","inputSchema":{"type":"object"}` + ro + `}`,
 	}
+	if rev == tasksRevision && c.Server.Has("tasks") {
+		tools = append(tools,
+			`{"name":"job","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}`+ro+`}`,
+			`{"name":"long-job","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}`+ro+`}`)
+	}
+	return tools
 }
 
 func (c *Conn) callTool(r *Request) (string, error) {
@@ -192,9 +225,28 @@ func (c *Conn) callTool(r *Request) (string, error) {
 		return "", fail(-32602, "tools/call wants a name and an object of arguments")
 	}
 	rev := c.rev(r)
+	if rev == tasksRevision && c.Server.Has("tasks") {
+		asTask := r.Params.Get("task") != nil
+		switch {
+		case asTask && name != "job" && name != "long-job", !asTask && name == "long-job":
+			return "", fail(-32601, "not as a task, or only as one")
+		case asTask:
+			id := "task-" + strconv.Itoa(len(c.tasks)+1)
+			c.tasks = append(c.tasks, id)
+			return `{"task":` + c.taskObject(id, "working") + `}`, nil
+		case name == "job":
+			return `{"content":[{"type":"text","text":"done"}]}`, nil
+		}
+	}
 	switch name {
 	case "hello":
-		return `{"content":[{"type":"text","text":"hello"}]}`, nil
+		if r.Modern {
+			return `{"content":[{"type":"text","text":"hello"}]}`, nil
+		}
+		return `{"content":[{"type":"text","text":"hello"}],"_meta":{"com.example/x":1}}`, nil
+	case "ask":
+		c.ask()
+		return `{"content":[{"type":"text","text":"asked"}]}`, nil
 	case "add":
 		a, okA := args.Get("a").Float()
 		b, okB := args.Get("b").Int()
@@ -216,6 +268,9 @@ func (c *Conn) callTool(r *Request) (string, error) {
 			}
 		}
 		c.log(r, "warning")
+		if !r.Modern {
+			c.Line(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		}
 		return `{"content":[{"type":"text","text":"done"}]}`, nil
 	case "danger":
 		c.State["danger"] = true
@@ -260,6 +315,8 @@ func (c *Conn) getPrompt(r *Request) (string, error) {
 			return "", fail(-32602, "who is missing")
 		}
 		return message(`{"type":"text","text":` + quote("hello "+who) + `}`), nil
+	case "doc":
+		return message(`{"type":"resource","resource":{"uri":"test://text","mimeType":"text/plain","text":"content"}}`), nil
 	case "picture":
 		return message(`{"type":"image","mimeType":"image/png","data":"` + png + `"}`), nil
 	}
@@ -291,7 +348,7 @@ func (c *Conn) complete(r *Request) (string, error) {
 	_, named := arg.Get("name").Str()
 	value, valued := arg.Get("value").Str()
 	switch {
-	case kind == "ref/prompt" && slices.Contains([]string{"plain", "greet", "picture"}, name):
+	case kind == "ref/prompt" && slices.Contains([]string{"plain", "greet", "picture", "doc"}, name):
 	case kind == "ref/resource" && (uri == "test://item/{id}" || strings.HasPrefix(uri, "test://item/")):
 	default:
 		return "", fail(-32602, "no such reference")
@@ -311,3 +368,56 @@ func (c *Conn) complete(r *Request) (string, error) {
 }
 
 func (c *Conn) notification(*Request) {}
+
+// ask sends what requests the client can take and does not wait for answers.
+func (c *Conn) ask() {
+	next := func() string {
+		c.asked++
+		return `"ask-` + strconv.Itoa(c.asked) + `"`
+	}
+	if c.client.Get("sampling") != nil {
+		id := next()
+		c.Line(`{"jsonrpc":"2.0","id":` + id + `,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":5}}`)
+		c.Line(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`)
+	}
+	if c.client.Get("roots") != nil {
+		c.Line(`{"jsonrpc":"2.0","id":` + next() + `,"method":"roots/list"}`)
+	}
+	if c.client.Get("elicitation") != nil {
+		c.Line(`{"jsonrpc":"2.0","id":` + next() + `,"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}`)
+	}
+}
+
+func (c *Conn) taskObject(id, status string) string {
+	return `{"taskId":` + quote(id) + `,"status":` + quote(status) + `,"createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11-25T10:30:00Z","ttl":60000,"pollInterval":10}`
+}
+
+// task answers the methods of tasks. A task is done when it was asked for once.
+func (c *Conn) task(r *Request) (string, error) {
+	if r.Method == "tasks/list" {
+		if r.Params.Get("cursor") != nil {
+			return "", fail(-32602, "no such cursor")
+		}
+		var all []string
+		for _, id := range c.tasks {
+			all = append(all, c.taskObject(id, "working"))
+		}
+		return `{"tasks":[` + strings.Join(all, ",") + `]}`, nil
+	}
+	id, _ := r.Params.Get("taskId").Str()
+	if !slices.Contains(c.tasks, id) {
+		return "", fail(-32602, "no such task")
+	}
+	done, _ := c.State["done "+id].(bool)
+	c.State["done "+id] = true
+	switch r.Method {
+	case "tasks/result":
+		return `{"content":[{"type":"text","text":"done"}],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":` + quote(id) + `}}}`, nil
+	case "tasks/cancel":
+		return "", fail(-32602, "it is done")
+	}
+	if done {
+		return c.taskObject(id, "completed"), nil
+	}
+	return c.taskObject(id, "working"), nil
+}

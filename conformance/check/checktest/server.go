@@ -39,6 +39,8 @@ type Server struct {
 	// Output may replace the answer to a request, a whole line without its
 	// newline; "" sends nothing. req is nil for answers to what is no request.
 	Output func(c *Conn, req *Request, answer string) string
+	// Piecemeal takes what arrives at once for whole lines.
+	Piecemeal bool
 	// End is called when the input has ended.
 	End func(c *Conn)
 }
@@ -65,6 +67,9 @@ type Conn struct {
 
 	exit      int
 	done      bool
+	client    wire.Raw // capabilities of the client
+	asked     int      // requests sent to the client
+	tasks     []string // ids of the tasks made
 	subs      map[string]bool
 	listening map[string]wire.Raw // open subscriptions: key of the id -> filter
 
@@ -116,7 +121,16 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out, _ io.Writer) int 
 		s.Start(c)
 	}
 	r := bufio.NewReader(in)
-	for !c.done {
+	for buf := make([]byte, 1<<16); s.Piecemeal && !c.done; {
+		n, err := in.Read(buf)
+		if err != nil {
+			break
+		}
+		for line := range bytes.SplitSeq(bytes.TrimSuffix(buf[:n], []byte{'\n'}), []byte{'\n'}) {
+			c.line(line)
+		}
+	}
+	for !s.Piecemeal && !c.done {
 		line, err := r.ReadBytes('\n')
 		if err != nil {
 			break

@@ -1,0 +1,121 @@
+package check
+
+import (
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+const batchRevision = "2025-03-26" // the one revision that has batches
+
+func legacyBatchProbes() []Probe {
+	return []Probe{
+		{
+			Name: "batch", Since: batchRevision, Until: batchRevision, Profile: Main, Rough: true,
+			Run: func(d *Driver) {
+				d.Step("batch/mixed")
+				one, two := d.NextID(), d.NextID()
+				f := d.Line(`[` + RequestText(one, "ping", "") + `,` + NotificationText("notifications/goldwire_unknown", "") + `,` + RequestText(two, "ping", "") + `]`)
+				if f != nil {
+					d.Await(f.parts()[0], f.parts()[2])
+				}
+				d.Fence()
+			},
+		},
+		{
+			Name: "batch of notifications", Since: batchRevision, Until: batchRevision, Profile: Main, Rough: true,
+			Run: func(d *Driver) {
+				d.Step("batch/notifications")
+				n := NotificationText("notifications/cancelled", `{"requestId":"goldwire-unknown"}`)
+				d.Line(`[` + n + `,` + n + `]`)
+				d.Fence()
+			},
+		},
+		{
+			Name: "empty batch", Since: batchRevision, Until: batchRevision, Profile: Main, Rough: true,
+			Run: func(d *Driver) {
+				d.Step("batch/empty")
+				d.Provoke(`[]`)
+			},
+		},
+	}
+}
+
+func legacyBatchChecks() []Check {
+	return []Check{
+		{
+			ID: "batch-received", Title: "the requests of a batch are answered", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-batch-receive"},
+			Judge: func(c *Case) {
+				if s := c.Step("batch/mixed"); s != nil {
+					for _, line := range s.Sent() {
+						for _, req := range line.parts() {
+							if req.Kind != KindRequest {
+								continue
+							}
+							switch a := c.Answer(req); {
+							case a != nil:
+								c.want(a, a.OK(), "a result", outcome(a))
+							case s.Trace.lost() != "":
+								c.Broken(req, "an answer to each request of the batch", s.Trace.lost())
+							}
+						}
+					}
+				}
+			},
+		},
+		{
+			ID: "batch-answered-together", Title: "the requests of a batch are answered by one array", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-batch-reply-grouping"},
+			Judge: func(c *Case) {
+				s := c.Step("batch/mixed")
+				if s == nil {
+					return
+				}
+				for _, line := range s.Sent() {
+					var first *Frame
+					for _, req := range line.parts() {
+						a := s.Trace.Answer(req)
+						switch {
+						case req.Kind != KindRequest || a == nil:
+						case first == nil:
+							first = a
+						default:
+							c.want(a, a.Index == first.Index, "one array with both answers", "two lines")
+						}
+					}
+				}
+			},
+		},
+		{
+			ID: "batch-of-notifications-silent", Title: "a batch of notifications is not answered", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-batch-notifications-silent"},
+			Judge:        func(c *Case) { c.Unanswered("batch/notifications") },
+		},
+		{
+			ID: "batch-empty-refused", Title: "an empty batch is refused by one error", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-batch-empty"},
+			Judge: func(c *Case) {
+				s := c.Step("batch/empty")
+				if s == nil {
+					return
+				}
+				for _, f := range s.Got() {
+					if f.Kind == KindArray {
+						n := 0
+						for e := range f.Value.Elems() {
+							if e.Kind() == wire.KindObject {
+								n++
+							}
+						}
+						if n == 0 {
+							c.Broken(f, "an error with code -32600", "an empty array")
+						} else {
+							c.Tolerated(f, "a single error", "an array")
+						}
+						return
+					}
+				}
+				c.reaction("batch/empty", -32600)
+			},
+		},
+	}
+}

@@ -1,0 +1,268 @@
+package check
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+const tasksRevision = "2025-11-25" // tasks exist in this revision alone
+
+// taskTool finds a tool that may be called and that takes tasks as one of the
+// ways says.
+func (d *Driver) taskTool(ways ...string) (name, args string) {
+	for _, t := range d.Facts.Tools {
+		name := Name(t, "name")
+		args, sure := Arguments(t.Get("inputSchema"))
+		way, _ := t.Get("execution").Get("taskSupport").Str()
+		for _, w := range ways {
+			if w == way && sure && d.MayCall(name) {
+				return name, args
+			}
+		}
+	}
+	return "", ""
+}
+
+func legacyTaskProbes() []Probe {
+	return []Probe{
+		{
+			Name: "unknown task", Since: tasksRevision, Until: tasksRevision, Profile: Main, Needs: []string{"tasks"},
+			Run: func(d *Driver) {
+				const unknown = `{"taskId":"goldwire-no-such-task-7f3a"}`
+				d.Step("tasks/unknown")
+				d.Call("tasks/get", unknown)
+				d.Call("tasks/result", unknown)
+				if d.Facts.Has("tasks.cancel") {
+					d.Call("tasks/cancel", unknown)
+				}
+				if d.Facts.Has("tasks.list") {
+					d.Call("tasks/list", `{"cursor":"goldwire-no-such-cursor"}`)
+				}
+			},
+		},
+		{
+			Name: "task member where there are no tasks", Since: tasksRevision, Until: tasksRevision, Profile: Main, Needs: []string{"tools"},
+			Run: func(d *Driver) {
+				if d.Facts.Has("tasks.requests.tools.call") {
+					return
+				}
+				if name, args := d.taskTool("", "forbidden"); name != "" {
+					d.Step("tasks/ignored")
+					d.Patient(d.Ask("tools/call", `{"name":`+quote(name)+`,"arguments":`+args+`,"task":{"ttl":60000}}`))
+				}
+			},
+		},
+		{
+			Name: "task", Since: tasksRevision, Until: tasksRevision, Profile: Main, Needs: []string{"tasks.requests.tools.call", "tools"},
+			Run: func(d *Driver) {
+				if name, args := d.taskTool("required"); name != "" {
+					d.Step("tasks/required")
+					d.Patient(d.Ask("tools/call", `{"name":`+quote(name)+`,"arguments":`+args+`}`))
+				}
+				if name, args := d.taskTool("", "forbidden"); name != "" {
+					d.Step("tasks/forbidden")
+					d.Patient(d.Ask("tools/call", `{"name":`+quote(name)+`,"arguments":`+args+`,"task":{"ttl":60000}}`))
+				}
+				name, args := d.taskTool("optional", "required")
+				if name == "" {
+					return
+				}
+				var id string
+				for range 3 {
+					d.Step("tasks/create")
+					a := d.Call("tools/call", `{"name":`+quote(name)+`,"arguments":`+args+`,"task":{"ttl":60000}}`)
+					if id, _ = a.result().Get("task").Get("taskId").Str(); id == "" {
+						return
+					}
+				}
+				d.Step("tasks/poll")
+				final := false
+				for range 20 {
+					a := d.Call("tasks/get", `{"taskId":`+quote(id)+`}`)
+					status, _ := a.result().Get("status").Str()
+					if final = finalStatus(status); final || a == nil {
+						break
+					}
+					d.Pause(200 * time.Millisecond)
+				}
+				if d.Facts.Has("tasks.list") {
+					d.Step("tasks/list")
+					d.Call("tasks/list", "")
+				}
+				if !final {
+					return
+				}
+				d.Step("tasks/result")
+				d.Call("tasks/result", `{"taskId":`+quote(id)+`}`)
+				if d.Facts.Has("tasks.cancel") {
+					d.Step("tasks/cancel-final")
+					d.Call("tasks/cancel", `{"taskId":`+quote(id)+`}`)
+				}
+				d.Step("tasks/after")
+				d.Call("tasks/get", `{"taskId":`+quote(id)+`}`)
+			},
+		},
+	}
+}
+
+func finalStatus(s string) bool { return s == "completed" || s == "failed" || s == "cancelled" }
+
+func legacyTaskChecks() []Check {
+	return []Check{
+		{
+			ID: "unknown-task", Title: "a task that does not exist is refused", Layer: Feature, Needs: []string{"tasks"},
+			Requirements: []string{"legacy/tasks-invalid-id"},
+			Judge:        func(c *Case) { c.Refused("tasks/unknown", false, -32602) },
+		},
+		{
+			ID: "task-member-ignored", Title: "the task member is ignored where tasks were not declared", Layer: Feature,
+			Requirements: []string{"legacy/tasks-undeclared-ignored"},
+			Judge: func(c *Case) {
+				if c.Has("tasks.requests.tools.call") {
+					c.NotApplicable("the server declares tasks for tools/call")
+					return
+				}
+				if s := c.Step("tasks/ignored"); s != nil {
+					for _, req := range s.Sent() {
+						if a := c.Answer(req); a != nil {
+							c.want(a, a.OK() && a.Result.Get("task") == nil, "an ordinary result", outcome(a))
+						}
+					}
+				}
+			},
+		},
+		{
+			ID: "task-declared", Title: "tasks are made by servers that declared them", Layer: Feature,
+			Requirements: []string{"legacy/tasks-capability"},
+			Judge: func(c *Case) {
+				c.Results("tools/call", func(_, a *Frame) {
+					if a.Result.Get("task") != nil && a.Result.Get("content") == nil {
+						c.want(a, c.Has("tasks.requests.tools.call"), "the capability tasks.requests.tools.call", "a task without it")
+					}
+				})
+			},
+		},
+		{
+			ID: "task-tool-required", Title: "a tool that needs a task is refused without one", Layer: Feature, Needs: []string{"tasks.requests.tools.call"},
+			Requirements: []string{"legacy/tasks-tool-required"},
+			Judge:        func(c *Case) { c.Refused("tasks/required", false, -32601) },
+		},
+		{
+			ID: "task-tool-forbidden", Title: "a tool that takes no task is refused with one", Layer: Feature, Needs: []string{"tasks.requests.tools.call"},
+			Requirements: []string{"legacy/tasks-tool-forbidden"},
+			Judge:        func(c *Case) { c.Refused("tasks/forbidden", false, -32601) },
+		},
+		{
+			ID: "task-created", Title: "a call as a task is answered by the task alone, in status working, with its own id", Layer: Feature, Needs: []string{"tasks.requests.tools.call"},
+			Requirements: []string{"legacy/tasks-create-result", "legacy/tasks-id", "legacy/tasks-initial-working"},
+			Judge: func(c *Case) {
+				seen := map[string]bool{}
+				for _, s := range c.StepsOf("tasks/create") {
+					for _, req := range s.Sent() {
+						a := c.Answer(req)
+						if a == nil {
+							continue
+						}
+						task := a.result().Get("task")
+						id, ok := task.Get("taskId").Str()
+						status, _ := task.Get("status").Str()
+						switch {
+						case task == nil:
+							c.Broken(a, "a result with a task", outcome(a))
+						case a.Result.Get("content") != nil || a.Result.Get("structuredContent") != nil:
+							c.Broken(a, "the task alone", "content beside it")
+						case !ok || id == "" || seen[id]:
+							c.Broken(a, "a taskId of its own", text(task.Get("taskId")))
+						default:
+							c.want(a, status == "working", "status working", text(task.Get("status")))
+						}
+						seen[id] = true
+					}
+				}
+			},
+		},
+		{
+			ID: "task-shape", Title: "tasks have ISO 8601 times and a ttl", Layer: Feature, Needs: []string{"tasks"},
+			Requirements: []string{"legacy/tasks-timestamps", "legacy/tasks-ttl-reported"},
+			Judge: func(c *Case) {
+				look := func(a *Frame, task wire.Raw) {
+					for _, m := range []string{"createdAt", "lastUpdatedAt"} {
+						s, ok := task.Get(m).Str()
+						c.want(a, ok && isoTime(s), "an ISO 8601 time as "+m, text(task.Get(m)))
+					}
+					ttl := task.Get("ttl")
+					c.want(a, ttl.Kind() == wire.KindNumber || ttl.Kind() == wire.KindNull, "a number or null as ttl", text(ttl))
+				}
+				c.Results("tools/call", func(_, a *Frame) {
+					if task := a.Result.Get("task"); task != nil && a.Result.Get("content") == nil {
+						look(a, task)
+					}
+				})
+				c.Results("tasks/get", func(_, a *Frame) { look(a, a.Result) })
+			},
+		},
+		{
+			ID: "task-transitions", Title: "the status of a task changes as allowed and never after the end", Layer: Feature, Needs: []string{"tasks"},
+			Requirements: []string{"legacy/tasks-transitions"},
+			Judge: func(c *Case) {
+				last := map[string]string{}
+				c.Results("tasks/get", func(req, a *Frame) {
+					id, _ := req.Param("taskId").Str()
+					status, _ := a.Result.Get("status").Str()
+					before := last[id]
+					known := status == "working" || status == "input_required" || finalStatus(status)
+					c.want(a, known && (!finalStatus(before) || before == status), "a status that may follow "+or(before, "working"), strconv.Quote(status))
+					last[id] = status
+				})
+			},
+		},
+		{
+			ID: "task-result-meta", Title: "the result of a task names its task", Layer: Feature, Needs: []string{"tasks"},
+			Requirements: []string{"legacy/tasks-result-related-meta"},
+			Judge: func(c *Case) {
+				c.Results("tasks/result", func(req, a *Frame) {
+					id := a.Result.Get("_meta").Get("io.modelcontextprotocol/related-task").Get("taskId")
+					c.want(a, wire.Equal(id, req.Param("taskId")), "the task's id in _meta", text(id))
+				})
+			},
+		},
+		{
+			ID: "task-listed", Title: "a task that was made is listed", Layer: Feature, Needs: []string{"tasks.list"},
+			Requirements: []string{"legacy/tasks-list"},
+			Judge: func(c *Case) {
+				s := c.Step("tasks/list")
+				if s == nil {
+					return
+				}
+				made := map[string]bool{}
+				for _, t := range c.StepsOf("tasks/create") {
+					for _, req := range t.Sent() {
+						if id, ok := t.Trace.Answer(req).result().Get("task").Get("taskId").Str(); ok && t.Trace == s.Trace {
+							made[id] = true
+						}
+					}
+				}
+				for _, req := range s.Sent() {
+					a := c.Answer(req)
+					if a == nil || a.result().Get("nextCursor") != nil {
+						continue
+					}
+					listed := map[string]bool{}
+					for task := range a.result().Get("tasks").Elems() {
+						listed[Name(task, "taskId")] = true
+					}
+					for id := range made {
+						c.want(a, listed[id], "the task "+id, "a list without it")
+					}
+				}
+			},
+		},
+		{
+			ID: "task-cancel-final", Title: "a finished task cannot be cancelled", Layer: Feature, Needs: []string{"tasks.cancel"},
+			Requirements: []string{"legacy/tasks-cancel-terminal"},
+			Judge:        func(c *Case) { c.Refused("tasks/cancel-final", false, -32602) },
+		},
+	}
+}
