@@ -1,0 +1,535 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goldwire/goldwire/conformance/validate"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// Results that ask the client for input, and the retries that bring it.
+
+const (
+	maxAskers = 20 // prompts, resources and tools each that are tried for questions
+	maxRounds = 3  // retries of one request
+)
+
+// askers are the methods that may ask for input.
+var askers = []string{"tools/call", "prompts/get", "resources/read"}
+
+// inputKinds are the requests that may stand in a question, each with its
+// capability and its definition.
+var inputKinds = map[string]struct{ capability, definition string }{
+	"elicitation/create":     {"elicitation", "ElicitRequest"},
+	"sampling/createMessage": {"sampling", "CreateMessageRequest"},
+	"roots/list":             {"roots", "ListRootsRequest"},
+}
+
+// asksInput reports whether a response asks for input.
+func asksInput(a *Frame) bool {
+	return a.OK() && plain(a.Result.Get("resultType")) == "input_required"
+}
+
+// reply is the input that a question asks for, the same for all servers: no
+// roots, a stand-in for a model, and a user who declines.
+func reply(a *Frame) string {
+	var parts []string
+	for key, req := range a.Result.Get("inputRequests").Members() {
+		v := `{"action":"decline"}`
+		switch plain(req.Get("method")) {
+		case "roots/list":
+			v = `{"roots":[]}`
+		case "sampling/createMessage":
+			v = `{"role":"assistant","content":{"type":"text","text":"This is a stand-in for a model."},"model":"none","stopReason":"endTurn"}`
+		}
+		parts = append(parts, quote(key)+":"+v)
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+// questions asks for something that may need input. Where it does the same is
+// asked again by a client that has other capabilities, and then the input is
+// given.
+func (d *Driver) questions(name, method, params string) {
+	d.Step("input/first/" + name)
+	req := d.Ask(method, params)
+	d.Patient(req)
+	a := d.AnswerTo(req)
+	if !asksInput(a) {
+		return
+	}
+	d.Step("input/undeclared/" + name)
+	d.Patient(d.AskWith(d.NextID(), method, WithMeta(params, d.with(metaCaps, `{}`))))
+	d.Step("input/url-only/" + name)
+	d.Patient(d.AskWith(d.NextID(), method, WithMeta(params, d.with(metaCaps, `{"elicitation":{"url":{}}}`))))
+	for range maxRounds {
+		d.Step("input/retry/" + name)
+		more := `"inputResponses":` + reply(a)
+		if state := a.Result.Get("requestState"); state != nil {
+			more += `,"requestState":` + string(state)
+		}
+		retry := d.Ask(method, strings.TrimSuffix(strings.TrimSpace(params), "}")+","+more+"}")
+		d.Patient(retry)
+		if a = d.AnswerTo(retry); !asksInput(a) {
+			return
+		}
+	}
+}
+
+// harmless is a request that may ask for input and that a listed thing of the
+// server answers by a result.
+func (d *Driver) harmless() (method, params string) {
+	for _, r := range d.Facts.Resources {
+		if uri, ok := r.Get("uri").Str(); ok {
+			return "resources/read", `{"uri":` + quote(uri)
+		}
+	}
+	for _, p := range d.Facts.Prompts {
+		if _, first := promptArgs(p); first == "" && Name(p, "name") != "" {
+			return "prompts/get", `{"name":` + quote(Name(p, "name"))
+		}
+	}
+	for _, t := range d.Facts.Tools {
+		if args, sure := Arguments(t.Get("inputSchema")); sure && d.MayCall(Name(t, "name")) {
+			return "tools/call", `{"name":` + quote(Name(t, "name")) + `,"arguments":` + args
+		}
+	}
+	return "", ""
+}
+
+func modernInputProbes() []Probe {
+	return []Probe{
+		{
+			Name: "questions of other methods", Since: firstModern, Profile: Declared,
+			Run: func(d *Driver) {
+				d.Step("input/others")
+				asked := []*Frame{d.Ask(methodDiscover, "")}
+				for _, l := range Lists {
+					if d.Facts.Has(l.Capability) {
+						asked = append(asked, d.Ask(l.Method, ""))
+					}
+				}
+				if d.Facts.Has("completions") {
+					asked = append(asked, d.Ask("completion/complete", gated[len(gated)-1].params))
+				}
+				d.Await(asked...)
+			},
+		},
+		{
+			Name: "questions of prompts", Since: firstModern, Profile: Declared, Needs: []string{"prompts"},
+			Run: func(d *Driver) {
+				for _, p := range d.Facts.Prompts[:min(maxAskers, len(d.Facts.Prompts))] {
+					if name := Name(p, "name"); name != "" {
+						args, _ := promptArgs(p)
+						d.questions("prompts/get/"+name, "prompts/get", `{"name":`+quote(name)+`,"arguments":`+args+`}`)
+					}
+				}
+			},
+		},
+		{
+			Name: "questions of resources", Since: firstModern, Profile: Declared, Needs: []string{"resources"},
+			Run: func(d *Driver) {
+				for _, r := range d.Facts.Resources[:min(maxAskers, len(d.Facts.Resources))] {
+					if uri := Name(r, "uri"); uri != "" {
+						d.questions("resources/read/"+uri, "resources/read", `{"uri":`+quote(uri)+`}`)
+					}
+				}
+			},
+		},
+		{
+			Name: "questions of tools", Since: firstModern, Profile: Declared, Needs: []string{"tools"},
+			Run: func(d *Driver) {
+				n := 0
+				for _, t := range d.Facts.Tools {
+					name := Name(t, "name")
+					args, sure := Arguments(t.Get("inputSchema"))
+					if name == "" || !sure || !d.MayCall(name) || n == maxAskers {
+						continue
+					}
+					n++
+					d.questions("tools/call/"+name, "tools/call", `{"name":`+quote(name)+`,"arguments":`+args+`}`)
+				}
+			},
+		},
+		{
+			Name: "input that nobody asked for", Since: firstModern, Profile: Main,
+			Run: func(d *Driver) {
+				method, params := d.harmless()
+				if method == "" {
+					return
+				}
+				d.Step("input/plain")
+				d.Patient(d.Ask(method, params+"}"))
+				d.Step("input/unneeded")
+				d.Patient(d.Ask(method, params+`,"inputResponses":{"goldwire":{"action":"cancel"}}}`))
+				d.Step("input/malformed")
+				d.Patient(d.Ask(method, params+`,"inputResponses":7}`))
+				d.Patient(d.Ask(method, params+`,"requestState":5}`))
+				d.Step("input/state")
+				for _, state := range []string{quote("zz"), quote("\x00\x01\u2028" + `"\`), quote(strings.Repeat("A", 100_000))} {
+					d.Patient(d.Ask(method, params+`,"requestState":`+state+`}`))
+				}
+				d.Fence()
+			},
+		},
+	}
+}
+
+func modernInputChecks() []Check {
+	return []Check{
+		{
+			ID: "input-only-where-allowed", Title: "calls, prompts and resources alone may ask for input", Layer: Protocol,
+			Requirements: []string{"modern/mrtr-only-supported-methods"},
+			Judge: func(c *Case) {
+				for _, r := range c.results() {
+					if !slices.Contains(askers, r.req.Method) {
+						c.want(r.answer, !asksInput(r.answer), "no input_required for "+r.req.Method, "one")
+					}
+				}
+			},
+		},
+		{
+			ID: "input-or-state", Title: "a result that asks for input has requests, a state or both", Layer: Protocol,
+			Requirements: []string{"modern/mrtr-has-requests-or-state"},
+			Judge: func(c *Case) {
+				c.questions(func(_, a *Frame) {
+					c.want(a, a.Result.Get("inputRequests") != nil || a.Result.Get("requestState") != nil, "inputRequests or requestState", "neither")
+				})
+			},
+		},
+		{
+			ID: "input-request-kinds", Title: "the client is asked for what clients can give, in proper form", Layer: Protocol,
+			Requirements: []string{"modern/mrtr-request-kinds", "modern/mrtr-state-string"},
+			Judge: func(c *Case) {
+				c.questions(func(_, a *Frame) {
+					reqs, state := a.Result.Get("inputRequests"), a.Result.Get("requestState")
+					switch {
+					case state != nil && state.Kind() != wire.KindString:
+						c.Broken(a, "a string as requestState", text(state))
+					case reqs != nil && reqs.Kind() != wire.KindObject:
+						c.Broken(a, "an object as inputRequests", text(reqs))
+					default:
+						c.Saw()
+					}
+				})
+				c.inputs(func(_, a *Frame, key string, in wire.Raw) {
+					kind, ok := inputKinds[plain(in.Get("method"))]
+					if !ok {
+						c.Broken(a, "a request for elicitation, sampling or roots as "+quote(key), text(in.Get("method")))
+						return
+					}
+					err := c.protocol().Definition(kind.definition, in)
+					if v, broken := err.(*validate.Violation); broken {
+						c.Broken(a, "a request as "+kind.definition+" has it", quote(key)+v.Error())
+					} else if err == nil {
+						c.Saw()
+					}
+				})
+			},
+		},
+		{
+			ID: "input-keys-unique", Title: "no two requests for input have the same key", Layer: Protocol,
+			Requirements: []string{"modern/mrtr-keys-unique"},
+			Judge: func(c *Case) {
+				c.questions(func(_, a *Frame) {
+					seen := map[string]bool{}
+					for key := range a.Result.Get("inputRequests").Members() {
+						c.want(a, !seen[key], "each key once", quote(key)+" twice")
+						seen[key] = true
+					}
+				})
+			},
+		},
+		{
+			ID: "input-declared", Title: "the client is asked for what it declared with the request", Layer: Protocol,
+			Requirements: []string{"modern/mrtr-respects-capabilities", "modern/elicit-mode-supported", "modern/sampling-no-undeclared-tools"},
+			Judge: func(c *Case) {
+				c.inputs(func(req, a *Frame, key string, in wire.Raw) {
+					caps := req.caps()
+					method := plain(in.Get("method"))
+					kind, ok := inputKinds[method]
+					if !ok {
+						return
+					}
+					own := caps.Get(kind.capability)
+					mode := plain(in.Get("params").Get("mode"))
+					switch {
+					case own == nil:
+						c.Broken(a, "no "+method+", as the request declares no "+kind.capability, "one as "+quote(key))
+					case method == "elicitation/create" && mode == "url" && own.Get("url") == nil:
+						c.Broken(a, "no elicitation by URL, as the request declares "+text(own), "one as "+quote(key))
+					case method == "elicitation/create" && mode != "url" && own.Get("url") != nil && own.Get("form") == nil:
+						c.Broken(a, "no elicitation by form, as the request declares "+text(own), "one as "+quote(key))
+					case method == "sampling/createMessage" && own.Get("tools") == nil && (in.Get("params").Get("tools") != nil || in.Get("params").Get("toolChoice") != nil):
+						c.Broken(a, "no tools for the model, as the request declares "+text(own), "some in "+quote(key))
+					default:
+						c.Saw()
+					}
+				})
+			},
+		},
+		{
+			ID: "input-capabilities-not-remembered", Title: "capabilities of an earlier request do not count", Layer: Protocol,
+			Requirements: []string{"modern/stateless-capabilities-not-inferred"},
+			Judge: func(c *Case) {
+				c.undeclared(func(a *Frame) {
+					n := 0
+					for range a.result().Get("inputRequests").Members() {
+						n++
+					}
+					c.want(a, !asksInput(a) || n == 0, "nothing that the client was asked for, as it declares nothing this time", "the question again")
+				})
+			},
+		},
+		{
+			ID: "capability-missing", Title: "what needs a capability that the client lacks is refused with -32021", Layer: Protocol,
+			Requirements: []string{"modern/meta-missing-capability-error"},
+			Judge: func(c *Case) {
+				c.undeclared(func(a *Frame) {
+					code, _ := a.Code()
+					// A result may do without the input.
+					c.want(a, a.OK() || code == -32021, "a result that needs no input, or an error with code -32021", sayHow(a))
+				})
+			},
+		},
+		{
+			ID: "capability-missing-data", Title: "the refusal for a missing capability names it", Layer: Protocol,
+			Requirements: []string{"modern/meta-missing-capability-data"},
+			Judge: func(c *Case) {
+				c.codes(func(req, a *Frame, code int64) {
+					if code != -32021 {
+						return
+					}
+					need := a.Error.Get("data").Get("requiredCapabilities")
+					n, objects := 0, true
+					for _, v := range need.Members() {
+						n++
+						objects = objects && v.Kind() == wire.KindObject
+					}
+					switch {
+					case need.Kind() != wire.KindObject || n == 0 || !objects:
+						c.Broken(a, "an object of capabilities as data.requiredCapabilities", text(need))
+					case within(need, req.caps()):
+						c.Broken(a, "a capability that the request does not declare", text(need)+", all of which it declares")
+					default:
+						c.Saw()
+					}
+				})
+			},
+		},
+		{
+			ID: "input-not-cached", Title: "a result that asks for input says nothing of caching", Layer: Protocol,
+			Requirements: []string{"modern/mrtr-no-cache-hints"},
+			Judge: func(c *Case) {
+				c.questions(func(_, a *Frame) {
+					c.want(a, a.Result.Get("ttlMs") == nil && a.Result.Get("cacheScope") == nil, "neither ttlMs nor cacheScope", "at least one of them")
+				})
+			},
+		},
+		{
+			ID: "elicitation-form", Title: "a form has a message and a schema", Layer: Protocol,
+			Requirements: []string{"modern/elicit-form-schema"},
+			Judge: func(c *Case) {
+				c.elicitations(func(a *Frame, p wire.Raw) {
+					mode := p.Get("mode")
+					if plain(mode) == "url" {
+						return
+					}
+					schema := p.Get("requestedSchema")
+					switch {
+					case mode != nil && plain(mode) != "form":
+						c.Broken(a, "the mode form, url or none", text(mode))
+					case p.Get("message").Kind() != wire.KindString:
+						c.Broken(a, "a string as message", text(p.Get("message")))
+					case schema.Kind() != wire.KindObject:
+						c.Broken(a, "an object as requestedSchema", text(schema))
+					default:
+						c.Saw()
+					}
+				})
+			},
+		},
+		{
+			ID: "elicitation-form-flat", Title: "the schema of a form is flat", Layer: Protocol,
+			Requirements: []string{"modern/elicit-form-schema-flat"},
+			Judge: func(c *Case) {
+				c.elicitations(func(a *Frame, p wire.Raw) {
+					if plain(p.Get("mode")) == "url" || p.Get("requestedSchema") == nil {
+						return
+					}
+					c.fits(a, c.protocol().Definition("ElicitRequestFormParams", p), "a flat object of strings, numbers, booleans and enumerations")
+				})
+			},
+		},
+		{
+			ID: "elicitation-url", Title: "an elicitation by URL has a message and a URL", Layer: Protocol,
+			Requirements: []string{"modern/elicit-url-fields"},
+			Judge: func(c *Case) {
+				c.elicitations(func(a *Frame, p wire.Raw) {
+					if plain(p.Get("mode")) != "url" {
+						return
+					}
+					u := plain(p.Get("url"))
+					switch {
+					case p.Get("message").Kind() != wire.KindString:
+						c.Broken(a, "a string as message", text(p.Get("message")))
+					case !absoluteURI(u):
+						c.Broken(a, "a URL", text(p.Get("url")))
+					default:
+						c.Saw()
+					}
+				})
+			},
+		},
+		{
+			ID: "elicitation-removed", Title: "nothing of the elicitation of earlier revisions is left", Layer: Protocol,
+			Requirements: []string{"modern/elicit-removed-members"},
+			Judge: func(c *Case) {
+				c.elicitations(func(a *Frame, p wire.Raw) {
+					c.want(a, p.Get("elicitationId") == nil, "no elicitationId", text(p.Get("elicitationId")))
+				})
+				c.each(func(f *Frame) {
+					if f.Method == "notifications/elicitation/complete" {
+						c.Broken(f, "no such notification", f.Method)
+					}
+				})
+			},
+		},
+		{
+			ID: "sampling-shape", Title: "a request for sampling has messages and a limit", Layer: Protocol,
+			Requirements: []string{"modern/sampling-message-shape"},
+			Judge: func(c *Case) {
+				c.inputs(func(_, a *Frame, _ string, in wire.Raw) {
+					if plain(in.Get("method")) != "sampling/createMessage" {
+						return
+					}
+					p := in.Get("params")
+					if p.Get("maxTokens").Kind() != wire.KindNumber {
+						c.Broken(a, "a number as maxTokens", text(p.Get("maxTokens")))
+						return
+					}
+					if p.Get("messages").Kind() != wire.KindArray {
+						c.Broken(a, "a list as messages", text(p.Get("messages")))
+						return
+					}
+					for m := range p.Get("messages").Elems() {
+						role := plain(m.Get("role"))
+						c.want(a, (role == "user" || role == "assistant") && m.Get("content") != nil, "messages with a role, user or assistant, and content", text(m))
+					}
+				})
+			},
+		},
+		{
+			ID: "input-unneeded-ignored", Title: "input that was not asked for is ignored", Layer: Protocol,
+			Requirements: []string{"modern/mrtr-unneeded-responses-ignored"},
+			Judge: func(c *Case) {
+				before, after := c.Step("input/plain"), c.Step("input/unneeded")
+				if before == nil || after == nil || len(before.Sent()) == 0 || len(after.Sent()) == 0 {
+					return
+				}
+				plainly, a := before.Trace.Answer(before.Sent()[0]), after.Trace.Answer(after.Sent()[0])
+				if plainly.OK() && !asksInput(plainly) && a != nil {
+					c.want(a, a.OK(), "the result that came without the input", sayHow(a))
+				}
+			},
+		},
+		{
+			ID: "input-malformed-refused", Title: "malformed input is refused by an error", Layer: Protocol,
+			Requirements: []string{"modern/mrtr-malformed-params-error"},
+			Judge: func(c *Case) {
+				s := c.Step("input/malformed")
+				if s == nil {
+					return
+				}
+				for _, req := range s.Sent() {
+					if req.Kind != KindRequest {
+						continue
+					}
+					if a := s.Trace.Answer(req); a != nil {
+						c.want(a, a.Failed(), "an error", sayHow(a))
+					}
+				}
+			},
+		},
+		{
+			ID: "input-state-untrusted", Title: "a state that the server never gave does no harm", Layer: Protocol,
+			Requirements: []string{"modern/mrtr-state-untrusted"},
+			Judge:        func(c *Case) { c.Survived("input/state") },
+		},
+	}
+}
+
+// questions visits the results that ask for input.
+func (c *Case) questions(visit func(req, a *Frame)) {
+	for _, r := range c.results(askers...) {
+		if asksInput(r.answer) {
+			visit(r.req, r.answer)
+		}
+	}
+}
+
+// inputs visits every request for input.
+func (c *Case) inputs(visit func(req, a *Frame, key string, in wire.Raw)) {
+	c.questions(func(req, a *Frame) {
+		for key, in := range a.Result.Get("inputRequests").Members() {
+			visit(req, a, key, in)
+		}
+	})
+}
+
+// elicitations visits the params of every request for elicitation.
+func (c *Case) elicitations(visit func(a *Frame, params wire.Raw)) {
+	c.inputs(func(_, a *Frame, _ string, in wire.Raw) {
+		if plain(in.Get("method")) == "elicitation/create" {
+			visit(a, in.Get("params"))
+		}
+	})
+}
+
+// undeclared visits the answers to requests that asked for input before, when
+// the client could give some, and that were repeated without capabilities.
+func (c *Case) undeclared(visit func(a *Frame)) {
+	for _, t := range c.Traces {
+		for _, s := range t.steps {
+			if !strings.HasPrefix(s.Name, "input/undeclared/") {
+				continue
+			}
+			if len(s.Sent()) > 0 && c.asksAnybody(s.Sent()[0]) {
+				c.Blocked("it asks clients that never declared anything as well")
+				continue
+			}
+			for _, req := range s.Sent() {
+				if a := t.Answer(req); a != nil && req.sound() {
+					visit(a)
+				}
+			}
+		}
+	}
+	c.NotObserved("nothing asked for input")
+}
+
+// asksAnybody reports whether the same is asked of a client that declared
+// nothing in its whole session: then nothing was remembered.
+func (c *Case) asksAnybody(like *Frame) bool {
+	for _, r := range c.results(like.Method) {
+		if string(r.req.Trace.ClientCaps) == "{}" && string(r.req.caps()) == "{}" && r.answer.Result.Get("inputRequests") != nil &&
+			plain(r.req.Param("name")) == plain(like.Param("name")) && plain(r.req.Param("uri")) == plain(like.Param("uri")) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether all members of need are in have, at any depth.
+func within(need, have wire.Raw) bool {
+	if have == nil {
+		return false
+	}
+	for k, v := range need.Members() {
+		if !within(v, have.Get(k)) {
+			return false
+		}
+	}
+	return true
+}
