@@ -218,7 +218,7 @@ func appendCompact(b []byte, r []byte) []byte {
 // AppendMembers appends each member as ,"name":value. Names that known reports and names that came before in m are left
 // out, so that no name is written twice; known may be nil.
 func AppendMembers(b []byte, m Members, known func(string) bool) []byte {
-	var seen map[string]struct{}
+	var seen nameSet
 	for i := range m {
 		name := m[i].Name
 		if known != nil && known(name) {
@@ -229,13 +229,12 @@ func AppendMembers(b []byte, m Members, known func(string) bool) []byte {
 				continue
 			}
 		} else {
-			if seen == nil {
-				seen = make(map[string]struct{}, len(m))
+			if seen.slot == nil {
+				seen.fill(m[:i])
 			}
-			if _, ok := seen[name]; ok {
+			if !seen.add(m[:i], name) {
 				continue
 			}
-			seen[name] = struct{}{}
 		}
 		b = append(b, ',')
 		b = AppendString(b, name)

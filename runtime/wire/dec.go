@@ -27,7 +27,7 @@ type Dec struct {
 	ints   []int64
 	floats []float64
 
-	names map[string]struct{} // of owner, when it has many members
+	names nameSet // of owner, when it has many members
 	owner *Members
 
 	look memo
@@ -56,7 +56,7 @@ func (d *Dec) Reset(b []byte, o Options) {
 		d.key = nil
 	}
 	d.bools, d.strs, d.ints, d.floats = nil, nil, nil, nil
-	d.names, d.owner = nil, nil
+	d.names, d.owner = nameSet{}, nil
 	d.look.covered = 0
 	if cap(d.look.spans) > 1<<12 {
 		d.look.spans = nil
@@ -294,7 +294,13 @@ func (d *Dec) slowStr(s, i int) (string, error) {
 		d.i = i + 1
 		return d.own(b[s:i]), nil
 	}
-	// An escape, or an error: what was read is copied, the rest is translated into the scratch space.
+	if i >= len(b) {
+		return "", d.fail(i, cUnterminated)
+	}
+	if b[i] != '\\' {
+		return "", d.fail(i, cCtl)
+	}
+	// What was read is copied, the rest is translated into the scratch space.
 	out, e, lone, c := unescape(append(d.scratch[:0], b[s:i]...), b, i)
 	if c != cOK {
 		return "", d.fail(e, c)
@@ -744,6 +750,7 @@ func (d *Dec) Skip(m Mark, err error) error {
 	}
 	d.record(e)
 	d.i, d.depth, d.first = i, m.depth, false
+	d.owner = nil // the next element may stand where this one stood
 	return nil
 }
 

@@ -1,5 +1,7 @@
 package wire
 
+import "hash/maphash"
+
 // Member is one member of an object that its Go type does not know.
 type Member struct {
 	Name  string
@@ -64,21 +66,20 @@ func (m Members) Clone() Members {
 // Take reads the value of a member that the Go type does not know; key is what Key returned. A name that came before is
 // an error.
 func (m *Members) Take(d *Dec, key []byte) error {
-	if len(*m) >= indexMin {
-		if d.owner != m || len(d.names) != len(*m) {
-			d.owner, d.names = m, make(map[string]struct{}, 2*len(*m))
-			for i := range *m {
-				d.names[(*m)[i].Name] = struct{}{}
-			}
-		}
-		if _, ok := d.names[string(key)]; ok {
-			return d.Dup()
-		}
-	} else {
-		for i := range *m {
-			if (*m)[i].Name == string(key) {
+	l := *m
+	if len(l) < indexMin {
+		for i := range l {
+			if l[i].Name == string(key) {
 				return d.Dup()
 			}
+		}
+	} else {
+		if d.owner != m || d.names.n != len(l) {
+			d.owner = m
+			d.names.fill(l)
+		}
+		if !d.names.add(l, str(key)) {
+			return d.Dup()
 		}
 	}
 	name := d.KeyString(key)
@@ -86,9 +87,51 @@ func (m *Members) Take(d *Dec, key []byte) error {
 	if err != nil {
 		return err
 	}
-	*m = append(*m, Member{name, v})
-	if d.owner == m {
-		d.names[name] = struct{}{}
-	}
+	*m = append(l, Member{name, v})
 	return nil
+}
+
+// nameSet finds names among many members. It holds places in the list, not the names, each with its hash.
+type nameSet struct {
+	n    int      // names added
+	slot []uint64 // hash << 32 | place + 1; 0 is free
+}
+
+var seed = maphash.MakeSeed()
+
+func (s *nameSet) fill(m Members) {
+	s.n = 0
+	s.slot = make([]uint64, 4*indexMin)
+	for i := range m {
+		s.add(m[:i], m[i].Name)
+	}
+}
+
+// add adds the name that is to follow those of m, all of which were added. It returns false if m has it.
+func (s *nameSet) add(m Members, name string) bool {
+	h := maphash.String(seed, name) >> 32
+	mask := uint64(len(s.slot) - 1)
+	i := h & mask
+	for ; s.slot[i] != 0; i = (i + 1) & mask {
+		if e := s.slot[i]; e>>32 == h && m[uint32(e)-1].Name == name {
+			return false
+		}
+	}
+	s.n++
+	s.slot[i] = h<<32 | uint64(len(m)+1)
+	if 2*s.n > len(s.slot) {
+		old := s.slot
+		s.slot = make([]uint64, 4*len(old))
+		mask = uint64(len(s.slot) - 1)
+		for _, e := range old {
+			if e != 0 {
+				i := e >> 32 & mask
+				for s.slot[i] != 0 {
+					i = (i + 1) & mask
+				}
+				s.slot[i] = e
+			}
+		}
+	}
+	return true
 }
