@@ -167,7 +167,7 @@ func unbatched(c *conn, line []byte) bool {
 	if !bytes.HasPrefix(line, []byte(batchMark)) {
 		return false
 	}
-	for a := range wire.MustRaw(c.Handle(line)).Elems() {
+	for a := range wire.Raw(c.Handle(line)).Elems() {
 		c.Line(string(a))
 	}
 	return true

@@ -54,7 +54,7 @@ func (c *Conn) modern(r *Request) (string, error) {
 
 // finish puts in what every result of a stateless revision carries.
 func finish(result, hints string) string {
-	return strings.TrimSuffix(result, "}") + `,"resultType":"complete"` + hints + `,"_meta":{"` + metaServer + `":` + serverInfo + `}}`
+	return strings.TrimSuffix(result, "}") + `,"resultType":"complete"` + hints + `,"_meta":{"` + metaServer + `":` + serverInfo("2026-07-28") + `}}`
 }
 
 func (c *Conn) listen(r *Request) (string, error) {
