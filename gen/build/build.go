@@ -113,10 +113,13 @@ func File(name string, data []byte, revision string) (*ir.Package, error) {
 	return Lower(Input{Revision: revision, File: name, Hash: schema.Hash(data), Schema: patched, Overlay: o})
 }
 
-// Docs gives the documentation of a definition (member "") or of one of its
-// members, line by line; nil where it has none. It is the place where the
-// project's own texts come in; without it the descriptions of the file are used.
-type Docs func(definition, member string) []string
+// Docs gives documentation line by line, nil where it has none. It is the place
+// where the project's own texts come in; without it the descriptions of the
+// file are used. name is what stays the same from revision to revision: the Go
+// name of a type or constant ("CallToolParams"), the definition of a message
+// or error ("CallToolRequest", "ParseError"). member is the JSON name of a
+// member, or an enum's value, "" for the thing itself.
+type Docs func(name, member string) []string
 
 // Input is what Lower works on.
 type Input struct {

@@ -271,10 +271,14 @@ func TestEveryEntryDecides(t *testing.T) {
 			t.Parallel()
 			pristine, err := set.Schema(revision)
 			require.NoError(t, err)
+			patched := map[int][]byte{} // by number of errata: few entries are some
 			lower := func(o *spec.Overlay) (string, error) {
-				data, err := spec.Patch(pristine, o.Errata, spec.Generator)
-				if err != nil {
-					return "", err
+				data := patched[len(o.Errata)]
+				if data == nil {
+					var err error
+					if data, err = spec.Patch(pristine, o.Errata, spec.Generator); err != nil {
+						return "", err
+					}
 				}
 				p, err := build.Lower(build.Input{Revision: revision, File: "f", Schema: data, Overlay: o})
 				if err != nil {
@@ -285,6 +289,8 @@ func TestEveryEntryDecides(t *testing.T) {
 			o, err := set.Overlay(revision)
 			require.NoError(t, err)
 			want, err := lower(o)
+			require.NoError(t, err)
+			patched[len(o.Errata)], err = spec.Patch(pristine, o.Errata, spec.Generator)
 			require.NoError(t, err)
 			for i, e := range o.Entries() {
 				fresh, err := set.Overlay(revision)

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// doc gives the lines of a definition's or member's documentation.
-func (b *builder) doc(label, member, description string) []string {
+// doc gives the lines of a type's, member's or message's documentation.
+func (b *builder) doc(name, member, description string) []string {
 	if b.in.Docs != nil {
-		if l := b.in.Docs(label, member); l != nil {
+		if l := b.in.Docs(name, member); l != nil {
 			return l
 		}
 	}
@@ -35,8 +35,10 @@ func (b *builder) links(s string) string {
 				continue
 			}
 			if strings.HasPrefix(rest, ".") { // a member of the definition
-				member, _, _ := strings.Cut(rest[1:], " ")
-				return "[" + b.linkName(n) + "." + fieldName(member) + "]"
+				member := strings.FieldsFunc(rest, func(r rune) bool { return r == '.' || r == ' ' || r == '|' })
+				if len(member) > 0 {
+					return "[" + b.linkName(n) + "." + fieldName(member[0]) + "]"
+				}
 			}
 			return "[" + b.linkName(n) + "]"
 		}

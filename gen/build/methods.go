@@ -173,7 +173,7 @@ func (b *builder) params(m *method) error {
 			fresh, err := b.claim(goName, "wrap "+u.Wrap, d.Pointer)
 			if err == nil && fresh {
 				b.types[goName] = &ir.Type{
-					Name: goName, Schema: label, Kind: ir.Union, Params: true, Doc: b.doc(label, "", d.Description),
+					Name: goName, Schema: label, Kind: ir.Union, Params: true, Doc: b.doc(goName, "", d.Description),
 					Arms: []*ir.Arm{{Type: u.Wrap}},
 					Plan: &ir.Plan{Kind: ir.ByTag, Key: u.Key, Absent: u.Wrap, Cases: []*ir.Case{{Value: u.Case, Type: u.Wrap}}},
 				}
@@ -318,7 +318,7 @@ func (b *builder) definition(def string) (string, error) {
 		}
 		fresh, err := b.claim(goName, "alias "+target, s.Pointer)
 		if err == nil && fresh {
-			b.types[goName] = &ir.Type{Name: goName, Schema: def, Kind: ir.Alias, Target: target, Doc: b.doc(def, "", s.Description)}
+			b.types[goName] = &ir.Type{Name: goName, Schema: def, Kind: ir.Alias, Target: target, Doc: b.doc(goName, "", s.Description)}
 		}
 		return goName, err
 	}

@@ -171,7 +171,7 @@ func (b *builder) interfaces() error {
 			}
 		}
 		goName := b.goName(i.Definition)
-		t := &ir.Type{Name: goName, Schema: i.Definition, Kind: ir.Interface, Doc: b.doc(i.Definition, "", base.Description)}
+		t := &ir.Type{Name: goName, Schema: i.Definition, Kind: ir.Interface, Doc: b.doc(goName, "", base.Description)}
 		for _, m := range b.methods {
 			r := b.types[m.ir.Result]
 			if r == nil || r.Kind != ir.Struct {
@@ -217,7 +217,7 @@ func (b *builder) consts() ([]*ir.Const, error) {
 			return b.err(Collision, ptr, "the constant %s is both %s and %s", name, have.Value, value)
 		}
 		if byName[name] == nil {
-			byName[name] = &ir.Const{Name: name, Value: value}
+			byName[name] = &ir.Const{Name: name, Value: value, Doc: b.doc(name, "", "")}
 		}
 		return nil
 	}

@@ -297,7 +297,7 @@ func (b *builder) structType(s *schema.Schema, goName, label string) error {
 		return err
 	}
 	t.Closed = f.closed
-	t.Doc = b.doc(label, "", s.Description)
+	t.Doc = b.doc(goName, "", s.Description)
 	for k := range f.required {
 		if f.props[k] == nil {
 			return b.err(Unsupported, s.Pointer, "the member %q is required but not described", k)
@@ -305,7 +305,7 @@ func (b *builder) structType(s *schema.Schema, goName, label string) error {
 	}
 	for _, k := range slices.Sorted(maps.Keys(f.props)) {
 		p := f.props[k]
-		field := &ir.Field{JSON: k, Name: fieldName(k), Required: f.required[k], Doc: b.doc(label, k, p.Description)}
+		field := &ir.Field{JSON: k, Name: fieldName(k), Required: f.required[k], Doc: b.doc(goName, k, p.Description)}
 		if c, ok := p.Const.(string); ok && field.Required {
 			field.Const, field.Type = c, ir.Ref{Kind: ir.String}
 			t.Fields = append(t.Fields, field)
@@ -374,7 +374,7 @@ func (b *builder) mapType(d *schema.Schema, goName, label string) (ir.Ref, error
 	}
 	fresh, err := b.claim(goName, canon(d), d.Pointer)
 	if err == nil && fresh {
-		b.types[goName] = &ir.Type{Name: goName, Schema: label, Kind: ir.MapOf, Elem: elem.Name, Doc: b.doc(label, "", d.Description)}
+		b.types[goName] = &ir.Type{Name: goName, Schema: label, Kind: ir.MapOf, Elem: elem.Name, Doc: b.doc(goName, "", d.Description)}
 	}
 	return ir.Ref{Kind: ir.Named, Name: goName}, err
 }
@@ -402,7 +402,7 @@ func (b *builder) enum(values []string, goName, label string, s *schema.Schema) 
 	if !ordered && b.strict() {
 		return b.err(Unnamed, s.Pointer, "the file sorts the values of %s: add {\"go\": %q, \"order\": …} to \"enums\" in the overlay", goName, goName)
 	}
-	b.types[goName] = &ir.Type{Name: goName, Schema: label, Kind: ir.Enum, Values: enumValues(goName, values), Doc: b.doc(label, "", s.Description)}
+	b.types[goName] = &ir.Type{Name: goName, Schema: label, Kind: ir.Enum, Values: b.enumValues(goName, values), Doc: b.doc(goName, "", s.Description)}
 	return nil
 }
 
@@ -417,14 +417,14 @@ func (b *builder) openEnum(n *spec.Inline, s *schema.Schema) error {
 		label = n.Go // the file defines it and refers to it nowhere
 		b.reached[n.Go] = true
 	}
-	b.types[n.Go] = &ir.Type{Name: n.Go, Schema: label, Kind: ir.Enum, Values: enumValues(n.Go, n.Values), Doc: b.doc(label, "", s.Description)}
+	b.types[n.Go] = &ir.Type{Name: n.Go, Schema: label, Kind: ir.Enum, Values: b.enumValues(n.Go, n.Values), Doc: b.doc(n.Go, "", s.Description)}
 	return nil
 }
 
-func enumValues(goName string, values []string) []*ir.EnumValue {
+func (b *builder) enumValues(goName string, values []string) []*ir.EnumValue {
 	out := make([]*ir.EnumValue, len(values))
 	for i, v := range values {
-		out[i] = &ir.EnumValue{Name: goName + camel(v), Value: v, Rank: i}
+		out[i] = &ir.EnumValue{Name: goName + camel(v), Value: v, Rank: i, Doc: b.doc(goName, v, "")}
 	}
 	return out
 }

@@ -125,7 +125,7 @@ func (b *builder) sealed(s *schema.Schema, goName, label string, arms []arm) err
 	if err != nil || !fresh {
 		return err
 	}
-	t := &ir.Type{Name: goName, Schema: label, Kind: ir.Union, Doc: b.doc(label, "", s.Description)}
+	t := &ir.Type{Name: goName, Schema: label, Kind: ir.Union, Doc: b.doc(goName, "", s.Description)}
 	b.types[goName] = t
 	names, err := b.armTypes(s, goName, arms)
 	if err != nil {
@@ -144,7 +144,7 @@ func (b *builder) keyed(s *schema.Schema, goName, label string, accessors map[st
 	if err != nil || !fresh {
 		return err
 	}
-	t := &ir.Type{Name: goName, Schema: label, Kind: ir.KeyedRaw, Doc: b.doc(label, "", s.Description)}
+	t := &ir.Type{Name: goName, Schema: label, Kind: ir.KeyedRaw, Doc: b.doc(goName, "", s.Description)}
 	b.types[goName] = t
 	for _, tag := range slices.Sorted(maps.Keys(accessors)) {
 		def := accessors[tag]
@@ -202,7 +202,7 @@ func (b *builder) rawUnion(s *schema.Schema, goName, label string, arms []arm) e
 	if err != nil || !fresh {
 		return err
 	}
-	b.types[goName] = &ir.Type{Name: goName, Schema: label, Kind: ir.RawUnion, Raws: slices.Sorted(maps.Keys(kinds)), Doc: b.doc(label, "", s.Description)}
+	b.types[goName] = &ir.Type{Name: goName, Schema: label, Kind: ir.RawUnion, Raws: slices.Sorted(maps.Keys(kinds)), Doc: b.doc(goName, "", s.Description)}
 	return nil
 }
 
@@ -233,7 +233,7 @@ func (b *builder) oneOrMany(s *schema.Schema, goName, label string, one []arm, m
 	}
 	fresh, err := b.claim(goName, "one or many "+elem.Name, s.Pointer)
 	if err == nil && fresh {
-		b.types[goName] = &ir.Type{Name: goName, Schema: label, Kind: ir.OneOrMany, Elem: elem.Name, Doc: b.doc(label, "", s.Description)}
+		b.types[goName] = &ir.Type{Name: goName, Schema: label, Kind: ir.OneOrMany, Elem: elem.Name, Doc: b.doc(goName, "", s.Description)}
 	}
 	return err
 }
