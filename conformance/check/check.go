@@ -56,7 +56,7 @@ func (k *Check) Bound(rev string) []catalogue.Requirement {
 	}
 	var out []catalogue.Requirement
 	for _, id := range k.Requirements {
-		r, ok := requirement(id)
+		r, ok := catalogue.Lookup(id)
 		if ok && r.Applies(rev, catalogue.Server) && r.Carries(catalogue.Stdio) {
 			out = append(out, r)
 		}
@@ -374,18 +374,6 @@ func (t *Trace) lost() string {
 		}
 	}
 	return ""
-}
-
-// requirement finds an entry of the catalogue.
-func requirement(id string) (catalogue.Requirement, bool) {
-	if r, ok := catalogue.Lookup(id); ok {
-		return r, true
-	}
-	r := catalogue.Requirement{ID: id, Level: catalogue.Must, Side: catalogue.Both, Transport: catalogue.Any, Since: firstLegacy, Until: lastLegacy}
-	if strings.HasPrefix(id, "modern/") {
-		r.Since, r.Until = firstModern, firstModern
-	}
-	return r, true
 }
 
 func text(r wire.Raw) string {

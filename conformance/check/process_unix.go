@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+
+	"github.com/goldwire/goldwire/conformance/transcript"
 )
 
 func ownGroup(cmd *exec.Cmd) {
@@ -27,7 +29,7 @@ func signalGroup(cmd *exec.Cmd, kill bool) {
 
 func exitOf(s *os.ProcessState) Exit {
 	if ws, ok := s.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return Exit{Signal: ws.Signal().String()}
+		return Exit{Signal: transcript.SignalName(ws.Signal())}
 	}
 	return Exit{Code: s.ExitCode()}
 }
