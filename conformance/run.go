@@ -80,11 +80,15 @@ func (e *DiedError) Error() string {
 
 // SilentError says that the target ran and answered nothing.
 type SilentError struct {
+	Heard  string // what it wrote instead of an answer: "it wrote 64 MiB without ending a line"
 	Stderr string // the last lines of its free text
 }
 
 func (e *SilentError) Error() string {
-	s := "the server runs but answers nothing"
+	s := "the server runs but stayed silent"
+	if e.Heard != "" {
+		s = "the server answers nothing: " + e.Heard
+	}
 	if e.Stderr != "" {
 		s += "\n" + e.Stderr
 	}
@@ -241,7 +245,7 @@ func (r *runner) explore() (*check.Exploration, error) {
 		if how, died := found.Traces[0].Died(); died {
 			return nil, &DiedError{How: how, Stderr: found.Traces[0].Stderr(20)}
 		}
-		return nil, &SilentError{Stderr: found.Traces[0].Stderr(20)}
+		return nil, &SilentError{Heard: found.Traces[0].Heard(), Stderr: found.Traces[0].Stderr(20)}
 	}
 	return found, nil
 }

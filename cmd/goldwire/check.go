@@ -56,7 +56,7 @@ answered; 5 nothing could be observed, or the checker itself failed.`,
 	fl.StringVar(&f.level, "level", "should", "weakest `LEVEL` of rules to judge: must, should or may (breaking a MAY is never a finding)")
 	fl.StringSliceVar(&f.only, "only", nil, "judge only checks whose id matches `PATTERN` (as in tools-*); may be repeated")
 	fl.BoolVar(&f.list, "list", false, "list the checks instead of running them")
-	fl.DurationVar(&f.timeout, "timeout", 10*time.Second, "how long to wait for an answer, the first one included")
+	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to start and give its first answer; later answers get at most 10s of it")
 	fl.StringSliceVar(&f.allow, "allow-tool", nil, "a tool that may be called though it is not marked read-only, * for all; may be repeated")
 	fl.StringSliceVar(&f.deny, "deny-tool", nil, "a tool that is never called, * for all; may be repeated")
 	fl.StringVar(&f.save, "save", "", "save the transcript of each session in `DIR`")
@@ -132,7 +132,7 @@ func (f *checkFlags) options(cmd *cobra.Command) (conformance.Options, error) {
 	if f.timeout <= 0 {
 		return o, fmt.Errorf("--timeout %s: want more than nothing", f.timeout)
 	}
-	o.Limits.Start, o.Limits.Request = f.timeout, f.timeout
+	o.Limits.Start, o.Limits.Request = f.timeout, min(f.timeout, 10*time.Second)
 	if f.save != "" {
 		if err := os.MkdirAll(f.save, 0o777); err != nil {
 			return o, err

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 type Exploration struct {
 	Speaks   []string // revisions, oldest first
 	Answered bool     // it answered something at all
+	Silent   bool     // it ran and answered nothing within the limit for the start
 	Traces   []*Trace // one session for each version that was offered
 }
 
@@ -47,9 +49,13 @@ func Explore(ctx context.Context, l Launcher, limits Limits) (*Exploration, erro
 		if i == 0 {
 			// A server of the stateless era alone may ignore a handshake: do
 			// not wait out the long limit for the start.
-			if !s.wait(modernHint, func() bool { return s.isAnswered(f) }) && s.Lost() == "" {
+			hint := min(modernHint, s.limits.Start/2)
+			if !s.wait(hint, func() bool { return s.isAnswered(f) }) && s.Lost() == "" {
 				d := s.AskWith(s.NextID(), "server/discover", WithMeta("", metaOf(firstModern, "{}")))
-				s.wait(s.limits.Start, func() bool { return s.isAnswered(f) || s.isAnswered(d) })
+				s.wait(s.limits.Start-hint, func() bool { return s.isAnswered(f) || s.isAnswered(d) })
+				if !s.hasAnswered() && s.Lost() == "" {
+					x.Silent = true // to both ways of asking, for the whole limit
+				}
 			}
 		} else {
 			s.Await(f)
@@ -63,6 +69,9 @@ func Explore(ctx context.Context, l Launcher, limits Limits) (*Exploration, erro
 		}
 		x.Answered = x.Answered || s.hasAnswered()
 		x.Traces = append(x.Traces, s.Close())
+	}
+	if x.Silent {
+		return x, ctx.Err()
 	}
 	start := time.Since(began)
 
@@ -116,6 +125,41 @@ func (s *Session) hasAnswered() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.answered
+}
+
+// Heard sums up what came from the server's output, "" for nothing.
+func (t *Trace) Heard() string {
+	var lines, size int64
+	endless := false
+	for i := range t.Recording.Events {
+		e := &t.Recording.Events[i]
+		if e.Dir != transcript.ToClient {
+			continue
+		}
+		lines++
+		size += max(e.Length, int64(len(e.Data)))
+		endless = endless || e.Partial && max(e.Length, int64(len(e.Data))) > int64(keptStart)
+	}
+	flooded := ""
+	for _, n := range t.notes(transcript.KindNote, 0) {
+		if string(n.Data) == noteFlood {
+			flooded = ", and had to be stopped"
+		}
+	}
+	switch {
+	case lines == 0:
+		return ""
+	case endless && lines == 1:
+		return fmt.Sprintf("it wrote %s without ending a line%s", bytesText(size), flooded)
+	}
+	return fmt.Sprintf("it wrote %d lines (%s), none of them an answer%s", lines, bytesText(size), flooded)
+}
+
+func bytesText(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
 }
 
 // Stderr is the last lines of the server's free text.
