@@ -2,11 +2,14 @@ package catalogue
 
 import (
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
 	"github.com/goldwire/goldwire/runtime/revision"
@@ -132,5 +135,61 @@ func TestReadRefuses(t *testing.T) {
 			continue
 		}
 		require.ErrorContains(t, err, c.want)
+	}
+}
+
+// TestFactsAgreeWithTheSource compares levels, sides and the rest with the
+// list that the entries were taken from, where that is at hand, and holds
+// that no sentence was taken along.
+func TestFactsAgreeWithTheSource(t *testing.T) {
+	dir := os.Getenv("GOLDWIRE_SHARED")
+	if dir == "" {
+		dir = "../../../shared"
+	}
+	for era, file := range map[string]string{"legacy": "requirements-legacy.yaml", "modern": "requirements-2026-07-28.yaml"} {
+		b, err := os.ReadFile(filepath.Join(dir, "requirements", file))
+		if err != nil {
+			t.Skipf("the source is not at hand: %v (set GOLDWIRE_SHARED to its folder)", err)
+		}
+		var source []struct {
+			ID        string `yaml:"id"`
+			Level     Level  `yaml:"level"`
+			Side      Side   `yaml:"side"`
+			Transport string `yaml:"transport"`
+			Since     string `yaml:"since"`
+			Until     string `yaml:"until"`
+			Basis     Basis  `yaml:"basis"`
+			Observe   string `yaml:"observe"`
+			Text      string `yaml:"text"`
+		}
+		require.NoError(t, yaml.Unmarshal(b, &source))
+		for _, s := range source {
+			r, ok := Lookup(era + "/" + s.ID)
+			require.True(t, ok, s.ID)
+			require.Equal(t, s.Level, r.Level, s.ID)
+			require.Equal(t, s.Side, r.Side, s.ID)
+			require.Equal(t, s.Transport, string(r.Transport), s.ID)
+			require.Equal(t, s.Basis, r.Basis, s.ID)
+			require.True(t, strings.HasPrefix(s.Observe, string(r.Observe)), s.ID)
+			if s.Since != "" {
+				require.Equal(t, s.Since, r.Since, s.ID)
+			}
+			if s.Until != "" {
+				require.Equal(t, s.Until, r.Until, s.ID)
+			}
+			require.NotEqual(t, strings.ReplaceAll(s.Text, "`", ""), r.Sentence, s.ID)
+		}
+	}
+}
+
+func TestSentencesStandAlone(t *testing.T) {
+	seen := map[string]string{}
+	for r := range All() {
+		require.True(t, strings.HasSuffix(r.Sentence, "."), r.ID)
+		require.LessOrEqual(t, len(r.Sentence), 220, r.ID)
+		era, _, _ := strings.Cut(r.ID, "/")
+		other, dup := seen[era+r.Sentence]
+		require.False(t, dup, "%s says the same as %s", r.ID, other)
+		seen[era+r.Sentence] = r.ID
 	}
 }
