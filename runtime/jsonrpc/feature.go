@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"context"
 	"fmt"
 	"strings"
 )
@@ -94,4 +95,19 @@ func RequireCapability(c *Conn, method, path string, byDefault bool) error {
 		}
 	}
 	return &NotAdvertisedError{Method: method, Capability: path}
+}
+
+// AllowNil wraps the handler of a request whose result has nothing in it, so
+// that it may return nil, nil. A nil f stays nil.
+func AllowNil[P, R any](f func(context.Context, *P) (*R, error)) func(context.Context, *P) (*R, error) {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, p *P) (*R, error) {
+		r, err := f(ctx, p)
+		if r == nil && err == nil {
+			r = new(R)
+		}
+		return r, err
+	}
 }
