@@ -28,7 +28,16 @@ func Generate(fsys fs.FS) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return emitAll(pkgs)
+	out, err := emitAll(pkgs)
+	if err != nil {
+		return nil, err
+	}
+	name, data, err := emit.Registry(pkgs)
+	if err != nil {
+		return nil, err
+	}
+	out[name] = data
+	return out, nil
 }
 
 // emitAll prints packages, several at a time: printing takes nearly all of the

@@ -398,8 +398,11 @@ func anyRequired(t *ir.Type) bool {
 func (g *printer) appendRequired(b *jen.Group, f *ir.Field, text string) {
 	if f.Default != nil && f.Default.Zero {
 		zero := jen.Lit("")
-		if f.Type.Kind == ir.Int {
+		switch f.Type.Kind {
+		case ir.Int, ir.Float:
 			zero = jen.Lit(0)
+		case ir.RawAny, ir.RawObject, ir.Slice, ir.Map:
+			zero = jen.Nil()
 		}
 		b.If(x().Dot(f.Name).Op("==").Add(zero)).Block(lit(text + f.Default.JSON)).Else().Block(
 			set(g.appendCall(appendLit(text), &f.Type, x().Dot(f.Name))),

@@ -393,6 +393,9 @@ func (g *printer) register(b *jen.Group, s *side) {
 	}
 	for _, m := range s.reqs {
 		fn := s.recv().Dot(m.Go)
+		if res := g.typ(m.Result); res.Kind == ir.Struct && !anyRequired(res) {
+			fn = jsonrpc("AllowNil").Call(fn)
+		}
 		switch {
 		case g.wrapped(m):
 			b.If(s.isSet(m)).Block(handle(m, jen.Func().Params(ctx(), jen.Id("p").Op("*").Id(wrapperName(g.typ(m.Params)))).

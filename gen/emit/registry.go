@@ -1,0 +1,64 @@
+package emit
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/goldwire/goldwire/gen/ir"
+)
+
+// Registry prints a test file for the folder that the packages are in: all
+// types by revision and name, so that one test can go over all of them. It is
+// built on functions that a hand-written file of that folder has.
+func Registry(pkgs []*ir.Package) (name string, data []byte, err error) {
+	if len(pkgs) == 0 {
+		return "", nil, fmt.Errorf("no packages")
+	}
+	dir := path.Dir(pkgs[0].Dir)
+	f := jen.NewFilePathName(Module+"/generated/"+dir+"_test", "mcp_test")
+	f.HeaderComment(Header + " spec/. DO NOT EDIT.")
+	f.Comment("// types are the types of all packages, by revision and name.")
+	f.Var().Id("types").Op("=").Map(jen.String()).Map(jen.String()).Id("entry").ValuesFunc(func(b *jen.Group) {
+		for _, p := range pkgs {
+			pkgPath := Module + "/generated/" + p.Dir
+			f.ImportAlias(pkgPath, path.Base(p.Dir))
+			b.Line().Lit(p.Revision).Op(":").ValuesFunc(func(b *jen.Group) {
+				for _, t := range p.Types {
+					q := jen.Qual(pkgPath, t.Name)
+					var v *jen.Statement
+					switch t.Kind {
+					case ir.Struct, ir.RawUnion, ir.KeyedRaw, ir.OneOrMany:
+						v = jen.Id("typ").Index(q).Call()
+					case ir.MapOf:
+						v = jen.Id("named").Index(q).Call()
+					case ir.Union:
+						v = jen.Id("union").Call(jen.Qual(pkgPath, decodeName(t)))
+					default:
+						continue
+					}
+					b.Line().Lit(t.Name).Op(":").Add(v)
+				}
+				b.Line()
+			})
+		}
+		b.Line()
+	})
+	f.Comment("// methodTables are the tables of all packages.")
+	f.Var().Id("methodTables").Op("=").Map(jen.String()).Index().Add(jsonrpc("Method")).ValuesFunc(func(b *jen.Group) {
+		for _, p := range pkgs {
+			if len(p.Methods) > 0 {
+				b.Line().Lit(p.Revision).Op(":").Qual(Module+"/generated/"+p.Dir, "Methods")
+			}
+		}
+		b.Line()
+	})
+	f.ImportName(jsonrpcPath, "jsonrpc")
+	var out bytes.Buffer
+	if err := f.Render(&out); err != nil {
+		return "", nil, err
+	}
+	return path.Join(dir, "registry_gen_test.go"), out.Bytes(), nil
+}
