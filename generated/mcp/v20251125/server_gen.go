@@ -170,14 +170,14 @@ func (s Server) Bind() (jsonrpc.Chooser, error) {
 		return r, nil
 	})
 	jsonrpc.HandleRequest(svc, MethodCompletionComplete, s.Complete)
-	jsonrpc.HandleRequest(svc, MethodLoggingSetLevel, jsonrpc.Then(s.SetLevel, func(ctx context.Context, p *SetLevelParams) {
+	jsonrpc.HandleRequest(svc, MethodLoggingSetLevel, jsonrpc.Then(jsonrpc.AllowNil(s.SetLevel), func(ctx context.Context, p *SetLevelParams) {
 		jsonrpc.PeerOf(ctx).SetLogLevel(string(p.Level))
 	}))
 	jsonrpc.HandleRequest(svc, MethodPromptsGet, s.GetPrompt)
 	jsonrpc.HandleRequest(svc, MethodPromptsList, s.ListPrompts)
 	jsonrpc.HandleRequest(svc, MethodResourcesList, s.ListResources)
 	jsonrpc.HandleRequest(svc, MethodResourcesRead, s.ReadResource)
-	jsonrpc.HandleRequest(svc, MethodResourcesSubscribe, jsonrpc.Then(s.Subscribe, func(ctx context.Context, p *SubscribeParams) {
+	jsonrpc.HandleRequest(svc, MethodResourcesSubscribe, jsonrpc.Then(jsonrpc.AllowNil(s.Subscribe), func(ctx context.Context, p *SubscribeParams) {
 		jsonrpc.PeerOf(ctx).Subscribe(p.URI)
 	}))
 	if s.ListResourceTemplates == nil && s.ListResources != nil {
@@ -186,7 +186,7 @@ func (s Server) Bind() (jsonrpc.Chooser, error) {
 		}
 	}
 	jsonrpc.HandleRequest(svc, MethodResourcesTemplatesList, s.ListResourceTemplates)
-	jsonrpc.HandleRequest(svc, MethodResourcesUnsubscribe, jsonrpc.Then(s.Unsubscribe, func(ctx context.Context, p *UnsubscribeParams) {
+	jsonrpc.HandleRequest(svc, MethodResourcesUnsubscribe, jsonrpc.Then(jsonrpc.AllowNil(s.Unsubscribe), func(ctx context.Context, p *UnsubscribeParams) {
 		jsonrpc.PeerOf(ctx).Unsubscribe(p.URI)
 	}))
 	jsonrpc.HandleRequest(svc, MethodTasksCancel, s.CancelTask)
