@@ -411,4 +411,3 @@ func secrets(env map[string]string) []string {
 	}
 	return out
 }
-

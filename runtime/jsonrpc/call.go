@@ -66,6 +66,7 @@ type call struct {
 	sub      *Subscription
 	header   map[string][]string
 	in       *inbound // the request that it is made for
+	quiet    bool     // a subscription: nobody waits for its answer
 }
 
 // Done reports whether the answer is there, or none will come.
@@ -85,7 +86,7 @@ func (w *call) stageNow() Stage {
 // those in flight, and starts its clock.
 func (c *Conn) begin(ctx context.Context, method string, result wire.Decoder) (*call, error) {
 	o := callOptions(ctx)
-	w := &call{method: method, result: result, ch: make(chan struct{}, 1), progress: o.Progress, header: o.Header}
+	w := &call{method: method, result: result, ch: make(chan struct{}, 1), progress: o.Progress, header: o.Header, quiet: method == methodListen}
 	if in := inboundOf(ctx); in != nil && in.c == c && in.ex != nil {
 		w.in = in
 	}
@@ -144,6 +145,9 @@ func (c *Conn) begin(ctx context.Context, method string, result wire.Decoder) (*
 		c.calls = make(map[int64]*call)
 	}
 	c.calls[w.id] = w
+	if !w.quiet {
+		c.waiting.Add(1)
+	}
 	if w.timeout > 0 {
 		w.deadline = w.started.Add(w.timeout)
 		if !w.hard.IsZero() && w.hard.Before(w.deadline) {
@@ -234,6 +238,9 @@ func (c *Conn) takeLocked(id int64) *call {
 	w := c.calls[id]
 	if w != nil {
 		delete(c.calls, id)
+		if !w.quiet {
+			c.waiting.Add(-1)
+		}
 		c.wakeSlot()
 	}
 	return w
@@ -282,16 +289,18 @@ func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) erro
 	var err error
 	switch {
 	case w.in != nil:
-		w.in.ex.Detach()
 		w.in.sending.Lock()
 		if w.in.closed() {
 			err = &StateError{Op: w.method + " for a request that is over", From: c.State(), To: c.State()}
 		} else {
+			w.in.ex.Detach()
 			err = w.in.ex.Notify(ctx, f)
 		}
 		w.in.sending.Unlock()
 	case c.link == nil:
 		err = errNoLink
+	case w.quiet && c.waker != nil: // nobody is to read for it
+		err = c.link.Send(ctx, f)
 	default:
 		err = c.link.Call(ctx, f, w)
 	}

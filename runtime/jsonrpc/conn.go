@@ -65,8 +65,11 @@ type Conn struct {
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
 
+	base context.Context // values for the handlers, never nil
+
 	received, sent atomic.Uint64
 	handling       atomic.Int64
+	waiting        atomic.Int64 // calls that somebody waits for; no subscriptions
 	logLevel       atomic.Int32
 	state          atomic.Uint32 // State; written under mu only
 	opened         atomic.Bool   // stateful: initialize is answered
@@ -98,7 +101,7 @@ type Conn struct {
 // A nil link is for carriers whose exchanges are all there is: nothing can be
 // sent outside of one.
 func NewConn(l Link, ch Chooser, side Side) *Conn {
-	c := &Conn{link: l, ch: ch, side: side, done: make(chan struct{})}
+	c := &Conn{link: l, ch: ch, side: side, base: context.Background(), done: make(chan struct{})}
 	c.single, _ = ch.(*Service)
 	switch x := ch.(type) {
 	case *Service:
@@ -145,7 +148,7 @@ func Dial(ctx context.Context, d Dialer, b Binder) (*Conn, error) {
 
 // Serve serves each peer that comes, until the transport has no more or ctx
 // ends; then it drains the connections, bounded by Options.DrainTimeout, and
-// closes them. It returns nil after an orderly end, ctx's cause when ctx ended
+// closes them. Handlers see ctx's values. It returns nil after an orderly end, ctx's cause when ctx ended
 // it, and otherwise why the transport (or its only connection) failed.
 func Serve(ctx context.Context, t Transport, b Binder) error {
 	ch, err := b.Bind()
@@ -174,6 +177,7 @@ func Serve(ctx context.Context, t Transport, b Binder) error {
 		}
 		count++
 		c := NewConn(l, ch, ServerSide)
+		c.base = context.WithoutCancel(ctx)
 		if err := c.Start(); err != nil {
 			_ = l.Close(ctx)
 			wg.Wait()
@@ -238,18 +242,15 @@ func (c *Conn) Stats() Stats {
 	return s
 }
 
-// WaitingCalls is the number of calls that wait for their answer.
-func (c *Conn) WaitingCalls() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.calls)
-}
+// WaitingCalls is the number of calls that wait for their answer, without
+// subscriptions.
+func (c *Conn) WaitingCalls() int { return int(c.waiting.Load()) }
 
 // Done is closed when the connection is and its link has ended.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Err says why the connection ended, nil while it is open, after an orderly
-// end, or when this side closed it.
+// Err says why the connection ended: nil while it is open and when this side
+// closed it, or when a client ended its input to a server.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -356,13 +357,9 @@ func (c *Conn) shut(cause error) {
 	}
 	_ = c.transition("close", Closed)
 	c.err = cause
-	if cause == io.EOF && len(c.calls) == 0 {
-		c.err = nil // an orderly end that nobody waits for
-	}
 	calls := make([]*call, 0, len(c.calls))
-	for id, w := range c.calls {
-		delete(c.calls, id)
-		calls = append(calls, w)
+	for id := range c.calls {
+		calls = append(calls, c.takeLocked(id))
 	}
 	running := make([]*inbound, 0, len(c.inflight))
 	for _, in := range c.inflight {

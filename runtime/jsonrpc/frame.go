@@ -37,7 +37,7 @@ var (
 )
 
 // Exchange is one received frame's way back. The transport owns it. Its
-// methods may be called from any goroutine, Reply and Notify not after Reply.
+// methods may be called from any goroutine, but none after Reply.
 type Exchange interface {
 	// Notify sends a frame that belongs to this one before its reply, in
 	// order. If it has to wait it waits as long as ctx; what can be taken

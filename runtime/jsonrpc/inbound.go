@@ -63,7 +63,10 @@ func (in *inbound) Value(key any) any {
 	if _, ok := key.(inboundKey); ok {
 		return in
 	}
-	return in.parent.Value(key)
+	if v := in.parent.Value(key); v != nil {
+		return v
+	}
+	return in.c.base.Value(key)
 }
 
 // Err says why the handler should stop, nil while it should not.

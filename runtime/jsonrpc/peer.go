@@ -242,7 +242,12 @@ func (p Peer) changed(ctx context.Context, t topic, uri string) error {
 // read elsewhere at once. Calls that a handler makes to the peer do it by
 // themselves.
 func (p Peer) Detach() {
-	if p.in != nil && p.in.ex != nil {
+	if p.in == nil || p.in.ex == nil {
+		return
+	}
+	p.in.sending.Lock()
+	defer p.in.sending.Unlock()
+	if !p.in.closed() {
 		p.in.ex.Detach()
 	}
 }
