@@ -3,6 +3,8 @@
 GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME    ?= 30s
+BENCHTIME   ?= 1s
+BENCHCOUNT  ?= 3
 
 .DEFAULT_GOAL := help
 
@@ -34,7 +36,7 @@ lint: ## gofmt, vet, staticcheck, tidy go.mod, builds for the other systems
 
 .PHONY: bench
 bench: ## tools/call over stdio beside a bare pipe, and the codec, in one run
-	$(GO) test -run '^$$' -bench . -benchmem -count 3 ./runtime/wire ./runtime/jsonl ./generated/mcp/v20251125 ./generated/mcp/v20260728 ./conformance/everything
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./runtime/wire ./runtime/jsonl ./generated/mcp/v20251125 ./generated/mcp/v20260728 ./conformance/everything
 
 .PHONY: e2e
 e2e: ## judge foreign servers (installs them) and compare with the committed expectations
