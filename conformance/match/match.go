@@ -6,6 +6,7 @@
 //
 //	"$any"     any value, null too
 //	"$string" "$number" "$int" "$bool" "$array" "$object"   any value of that kind ($int: a whole number)
+//	"$one:a|b" one of these strings
 //	"$bind:x"  any value; it is remembered as x
 //	"$ref:x"   the value that was remembered as x
 //	"$$abc"    the string "$abc"
@@ -103,6 +104,7 @@ const (
 	anything
 	someKind // a value of node.want
 	someInt
+	oneOf
 	bind
 	ref
 	object
@@ -115,7 +117,7 @@ type node struct {
 	lit     wire.Raw  // literal: the value it stands for (an escape undone)
 	want    wire.Kind // someKind
 	name    string    // bind, ref
-	names   []string  // object: unescaped names, in order
+	names   []string  // object: unescaped names, in order; oneOf: the strings
 	kids    []*node   // object: their values; array: elements
 	more    bool
 	moreRaw bool // some part of it is not sent as it is written
@@ -236,6 +238,10 @@ func (n *node) placeholder(s, path string) error {
 			n.kind, n.name = bind, name
 			return nil
 		}
+		if ok && name != "" && word == "$one" {
+			n.kind, n.names = oneOf, strings.Split(name, "|")
+			return nil
+		}
 		if ok && name != "" && word == "$ref" {
 			n.kind, n.name = ref, name
 			return nil
@@ -332,6 +338,10 @@ func (m *matcher) match(n *node, got wire.Raw, path string) {
 	case someInt:
 		if !whole(got) {
 			m.miss(path, "a whole number", show(got))
+		}
+	case oneOf:
+		if s, ok := got.Str(); !ok || !slices.Contains(n.names, s) {
+			m.miss(path, "one of "+strings.Join(n.names, ", "), show(got))
 		}
 	case bind:
 		if _, twice := m.lookup(n.name); twice {
@@ -467,7 +477,7 @@ func whole(v wire.Raw) bool {
 
 // Fill is the text to send for the pattern: references and escapes replaced,
 // "$more" left out and the other placeholders given a value of their kind
-// ("$bind:x" becomes the string "x" and is remembered). Replace, when set, is
+// ("$one:a|b" becomes "a", "$bind:x" the string "x", which is remembered). Replace, when set, is
 // asked about each literal that is a string or a number, with its path; nil
 // keeps it. A text in which nothing is replaced is returned as written, to
 // the byte.
@@ -524,6 +534,8 @@ func (f *filler) fill(b []byte, n *node, path string) ([]byte, error) {
 		return append(b, '1'), nil
 	case someKind:
 		return append(b, sample[n.want]...), nil
+	case oneOf:
+		return wire.AppendString(b, n.names[0]), nil
 	case bind:
 		if f.b == nil {
 			return b, errAt(path, "nothing can be remembered here")

@@ -35,6 +35,8 @@ func TestMatch(t *testing.T) {
 			{"[0]", "a string", "1"}, {"[1]", "a number", `""`}, {"[2]", "a whole number", "2.5"},
 			{"[3]", "a boolean", "null"}, {"[4]", "an array", "{}"}, {"[5]", "an object", "[]"},
 		}},
+		{"one of", `["$one:a|b","$one:a|b"]`, `["a","b"]`, nil},
+		{"none of", `["$one:a|b","$one:a"]`, `["c",1]`, []Mismatch{{"[0]", "one of a, b", `"c"`}, {"[1]", "one of a", "1"}}},
 		{"bind and ref", `["$bind:x","$ref:x"]`, `[{"a":1},{"a":1.0}]`, nil},
 		{"ref differs", `["$bind:x","$ref:x"]`, `[1,2]`, []Mismatch{{"[1]", "1 (remembered as x)", "2"}}},
 		{"ref to nothing", `"$ref:x"`, `1`, []Mismatch{{"", "what was remembered as x (nothing was)", "1"}}},
@@ -75,6 +77,7 @@ func TestParseRefuses(t *testing.T) {
 	for golden, want := range map[string]string{
 		`{"a":"$sting"}`:               `golden text: a: no placeholder is written "$sting"`,
 		`"$bind:"`:                     `golden text: no placeholder is written "$bind:"`,
+		`"$one:"`:                      `no placeholder is written "$one:"`,
 		`"$ref"`:                       `no placeholder is written "$ref"`,
 		`{"$more":false}`:              `want "$more":true, once`,
 		`{"$more":true,"$more":true}`:  `want "$more":true, once`,
@@ -164,6 +167,7 @@ func TestFill(t *testing.T) {
 		{`["$any","$string","$number","$int","$bool","$array","$object"]`, `[{},"string",1,1,true,[],{}]`},
 		{`{"a":"$bind:x","b":["$ref:x","$more"],"$more":true,"$$more":1}`, `{"a":"x","b":["x"],"$more":1}`},
 		{`{"$more":true}`, `{}`},
+		{`["$one:b|a"]`, `["b"]`},
 	} {
 		p, err := Parse([]byte(c.golden))
 		require.NoError(t, err)

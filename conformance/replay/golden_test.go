@@ -166,13 +166,6 @@ type subject struct {
 	except map[string]string
 }
 
-// The implementations. A transcript goes to the servers when its side is
-// server or both, and to the clients when it is client or both.
-var (
-	servers []subject
-	clients []subject
-)
-
 func TestGoldenTranscriptsAgainstServers(t *testing.T) {
 	playGoldens(t, servers, "server", Options.Server)
 }

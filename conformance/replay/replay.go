@@ -148,6 +148,7 @@ type player struct {
 	literal bool // nothing in the transcript is a placeholder
 	steps   []step
 	pos     int     // next step
+	burst   int     // steps below it are done without waiting; see advance
 	pending []*want // lines awaited, in the order of the transcript
 	ids     *ids
 	bound   match.Bindings
@@ -350,47 +351,79 @@ func (p *player) run(ctx context.Context) {
 	}
 }
 
-// advance does the steps up to one that has to wait for the peer.
+// advance does the steps up to one that has to wait for the peer. Lines of
+// ours that stand together are a burst: none of them waits, and from the first
+// one on the lines that follow the burst may come, for the peer may answer the
+// first line before we have sent the last.
 func (p *player) advance(ctx context.Context) {
 	for p.pos < len(p.steps) && !p.stopped {
 		st := &p.steps[p.pos]
 		switch st.do {
 		case expect, expectEnd:
-			for _, w := range st.wants {
-				if !w.done && !(w.end && p.eof) {
-					p.pending = append(p.pending, w)
-				} else {
-					w.done = true
-				}
+			if p.pos >= p.burst {
+				p.await(st)
 			}
+			p.pos++
+			continue
 		case expectExit: // judged at the end
-		default:
+			p.pos++
+			continue
+		}
+		if p.pos >= p.burst {
 			if len(p.pending) > 0 {
 				return
 			}
 			// What has come by now came before this line was sent.
-			for s, ok := p.in.get(); ok; s, ok = p.in.get() {
-				p.take(s)
+			p.drainInbox()
+			i := p.pos
+			for i < len(p.steps) && p.steps[i].do.ours() {
+				i++
 			}
-			switch st.do {
-			case send:
-				p.send(ctx, st)
-			case closeMine:
-				p.close()
-			case sendSignal:
-				s, ok := signalByName(st.signal)
-				err := fmt.Errorf("this system has no signal %s", st.signal)
-				if ok {
-					if err = p.link.Signal(s); err == nil {
-						p.rec.Note(0, transcript.KindSent, st.signal)
-					}
+			for i < len(p.steps) && !p.steps[i].do.ours() {
+				p.await(&p.steps[i])
+				i++
+			}
+			p.burst = i
+		}
+		switch st.do {
+		case send:
+			p.send(ctx, st)
+		case closeMine:
+			p.close()
+		case sendSignal:
+			s, ok := signalByName(st.signal)
+			err := fmt.Errorf("this system has no signal %s", st.signal)
+			if ok {
+				if err = p.link.Signal(s); err == nil {
+					p.rec.Note(0, transcript.KindSent, st.signal)
 				}
-				if err != nil {
-					p.stop(st.event, st.line, err)
-				}
+			}
+			if err != nil {
+				p.stop(st.event, st.line, err)
 			}
 		}
 		p.pos++
+	}
+}
+
+// ours reports whether we do the step; the peer does the others.
+func (k stepKind) ours() bool { return k == send || k == closeMine || k == sendSignal }
+
+// await adds the lines of a step to those that are awaited.
+func (p *player) await(st *step) {
+	for _, w := range st.wants {
+		if w.end && p.eof {
+			w.done = true
+		}
+		if !w.done {
+			p.pending = append(p.pending, w)
+		}
+	}
+}
+
+func (p *player) drainInbox() {
+	for s, ok := p.in.get(); ok; s, ok = p.in.get() {
+		p.take(s)
 	}
 }
 
@@ -594,7 +627,8 @@ func (p *player) matchOne(s seen, v wire.Raw, m message) {
 		return
 	}
 	// Perhaps it came too early: before a line of ours that stands above it.
-	for i := p.pos; i < len(p.steps); i++ {
+	from := max(p.pos, p.burst)
+	for i := from; i < len(p.steps); i++ {
 		for _, w := range p.steps[i].wants {
 			if !w.fits(&m) || p.compare(w, s, v, m) != nil {
 				continue
@@ -602,8 +636,8 @@ func (p *player) matchOne(s seen, v wire.Raw, m message) {
 			w.done = true
 			p.out.Matched++
 			after := ""
-			for j := p.pos; j < i; j++ {
-				if p.steps[j].do != expect {
+			for j := from; j < i; j++ {
+				if p.steps[j].do.ours() {
 					after = p.steps[j].line
 					break
 				}
@@ -703,9 +737,7 @@ func (p *player) finish(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		p.rec.Note(0, transcript.KindError, err.Error())
 	}
-	for s, ok := p.in.get(); ok; s, ok = p.in.get() {
-		p.take(s)
-	}
+	p.drainInbox()
 	rec := p.rec.Recording()
 	last := -1
 	var tail []string
