@@ -360,9 +360,6 @@ func (t *Trace) fenced(i int) bool {
 
 // lost says why a session ended early, "" when it did not.
 func (t *Trace) lost() string {
-	if how, died := t.Died(); died {
-		return how
-	}
 	for _, n := range t.notes(transcript.KindNote, 0) {
 		switch string(n.Data) {
 		case noteHung:
@@ -371,7 +368,12 @@ func (t *Trace) lost() string {
 			return "the server wrote without end"
 		case noteUnread:
 			return "the server stopped reading its input"
+		case noteAborted:
+			return "the run was cancelled"
 		}
+	}
+	if how, died := t.Died(); died {
+		return how
 	}
 	return ""
 }

@@ -69,11 +69,12 @@ const keptStart = 4 << 10
 
 // Texts of the notes by which the driver tells checks how it waited.
 const (
-	noteSilent = "silent "  // + id: a full wait ended without an answer, the server being alive
-	noteGaveUp = "gave up " // + id: a short wait ended without an answer
-	noteHung   = "hung"     // the server answered nothing any more within a full wait
-	noteFlood  = "flood"    // the server wrote more than a session records
-	noteUnread = "unread"   // the server stopped reading its input
+	noteSilent  = "silent "  // + id: a full wait ended without an answer, the server being alive
+	noteGaveUp  = "gave up " // + id: a short wait ended without an answer
+	noteHung    = "hung"     // the server answered nothing any more within a full wait
+	noteFlood   = "flood"    // the server wrote more than a session records
+	noteUnread  = "unread"   // the server stopped reading its input
+	noteAborted = "aborted"  // the run was cancelled
 
 	// After this session no other one was opened: probes were left out.
 	noteGivenUp = "given up"
@@ -104,6 +105,7 @@ type Session struct {
 	readers    sync.WaitGroup
 	exited     chan struct{} // closed once the exit was recorded
 	closing    bool
+	release    func() bool // lets go of the context
 
 	writeMu sync.Mutex // one line at a time; answers to the server are written by the reader
 
@@ -120,7 +122,8 @@ type Session struct {
 	answered bool   // something was answered: the server has started
 }
 
-// Open launches a server and starts to record it. The error says that the
+// Open launches a server and starts to record it, until the session is closed
+// or the context ends. The error says that the
 // server could not be started; whatever happens later is in the recording.
 func Open(ctx context.Context, l Launcher, o SessionOptions) (*Session, error) {
 	if o.ClientCapabilities == "" {
@@ -146,7 +149,18 @@ func Open(ctx context.Context, l Launcher, o SessionOptions) (*Session, error) {
 		s.readers.Go(func() { s.readErrors(e) })
 	}
 	go s.watchExit()
+	s.release = context.AfterFunc(ctx, s.abort)
 	return s, nil
+}
+
+// abort ends a session whose context has ended: whoever waits goes on at once.
+func (s *Session) abort() {
+	s.mu.Lock()
+	s.eof = true
+	s.loseLocked("the run was cancelled")
+	s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(noteAborted)})
+	s.mu.Unlock()
+	s.kill()
 }
 
 // Declare changes what the client declares, before anything was sent.
@@ -766,6 +780,7 @@ func (s *Session) kill() {
 
 // Close ends the server, however it takes, and returns the whole recording.
 func (s *Session) Close() *Trace {
+	s.release()
 	s.writeMu.Lock()
 	closed := s.closing
 	s.closing = true

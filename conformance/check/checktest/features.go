@@ -367,7 +367,11 @@ func (c *Conn) complete(r *Request) (string, error) {
 	return `{"completion":{"values":["one","two"],"total":2,"hasMore":false}}`, nil
 }
 
-func (c *Conn) notification(*Request) {}
+func (c *Conn) notification(r *Request) {
+	if r.Method == "notifications/cancelled" {
+		c.unlisten(r.Params.Get("requestId"))
+	}
+}
 
 // ask sends what requests the client can take and does not wait for answers.
 func (c *Conn) ask() {

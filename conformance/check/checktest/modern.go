@@ -28,7 +28,12 @@ func (c *Conn) modern(r *Request) (string, error) {
 	const hints = `,"ttlMs":1000,"cacheScope":"public"`
 	switch r.Method {
 	case "server/discover":
-		return finish(`{"supportedVersions":`+obj(c.Server.versions(true))+`,"capabilities":`+c.Server.capabilities(version)+`}`, hints), nil
+		caps := c.Server.capabilities(version)
+		if c.Server.Has("extensions") {
+			caps = strings.Replace(caps, "{", `{"extensions":{"com.example/thing":{}},`, 1)
+			caps = strings.Replace(caps, ",}", "}", 1)
+		}
+		return finish(`{"supportedVersions":`+obj(c.Server.versions(true))+`,"capabilities":`+caps+`}`, hints), nil
 	case "subscriptions/listen":
 		return c.listen(r)
 	case "tools/call", "prompts/get", "resources/read":
@@ -42,8 +47,11 @@ func (c *Conn) modern(r *Request) (string, error) {
 	default:
 		return "", fail(-32601, "method not found")
 	}
-	result, err := c.feature(r)
-	if err != nil || result == "" {
+	result, err := c.special(r)
+	if err == nil && result == "" {
+		result, err = c.feature(r)
+	}
+	if err != nil || result == "" || strings.Contains(result, `"resultType"`) {
 		return result, err
 	}
 	if r.Method == "tools/call" || r.Method == "prompts/get" || r.Method == "completion/complete" {
@@ -55,29 +63,4 @@ func (c *Conn) modern(r *Request) (string, error) {
 // finish puts in what every result of a stateless revision carries.
 func finish(result, hints string) string {
 	return strings.TrimSuffix(result, "}") + `,"resultType":"complete"` + hints + `,"_meta":{"` + metaServer + `":` + serverInfo("2026-07-28") + `}}`
-}
-
-func (c *Conn) listen(r *Request) (string, error) {
-	filter := r.Params.Get("notifications")
-	if filter.Kind() != wire.KindObject {
-		return "", fail(-32602, "notifications is missing")
-	}
-	ack := map[string]any{}
-	for name, feature := range map[string]string{"toolsListChanged": "tools", "promptsListChanged": "prompts", "resourcesListChanged": "resources"} {
-		if on, _ := filter.Get(name).Bool(); on && c.Server.Has(feature) {
-			ack[name] = true
-		}
-	}
-	var uris []string
-	for u := range filter.Get("resourceSubscriptions").Elems() {
-		if s, ok := u.Str(); ok {
-			uris = append(uris, s)
-		}
-	}
-	if len(uris) > 0 && c.Server.Has("resources") {
-		ack["resourceSubscriptions"] = uris
-	}
-	c.listening[string(r.ID)] = filter
-	c.Line(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"` + metaSub + `":` + string(r.ID) + `},"notifications":` + obj(ack) + `}}`)
-	return "", nil
 }

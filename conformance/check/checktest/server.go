@@ -73,9 +73,14 @@ type Conn struct {
 	subs      map[string]bool
 	listening map[string]wire.Raw // open subscriptions: key of the id -> filter
 
-	mu  sync.Mutex
-	out io.Writer
+	mu   sync.Mutex
+	in   io.Reader
+	out  io.Writer
+	errs io.Writer
 }
+
+// Stderr writes a line of free text.
+func (c *Conn) Stderr(text string) { _, _ = io.WriteString(c.errs, text+"\n") }
 
 // Line writes a line as it is.
 func (c *Conn) Line(text string) { c.Write(text + "\n") }
@@ -115,8 +120,8 @@ func (s *Server) versions(modern bool) []string {
 func (s *Server) Has(feature string) bool { return !slices.Contains(s.Without, feature) }
 
 // Serve runs the server until its input ends and returns its exit status.
-func (s *Server) Serve(ctx context.Context, in io.Reader, out, _ io.Writer) int {
-	c := &Conn{Server: s, Context: ctx, out: out, State: map[string]any{}, subs: map[string]bool{}, listening: map[string]wire.Raw{}}
+func (s *Server) Serve(ctx context.Context, in io.Reader, out, errs io.Writer) int {
+	c := &Conn{Server: s, Context: ctx, in: in, out: out, errs: errs, State: map[string]any{}, subs: map[string]bool{}, listening: map[string]wire.Raw{}}
 	if s.Start != nil {
 		s.Start(c)
 	}

@@ -1,0 +1,220 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/conformance"
+	"github.com/goldwire/goldwire/conformance/check"
+	"github.com/goldwire/goldwire/conformance/check/checktest"
+	"github.com/goldwire/goldwire/conformance/result"
+	"github.com/goldwire/goldwire/conformance/transcript"
+)
+
+func target(s checktest.Server) conformance.Target {
+	return conformance.Target{Launcher: check.Pipe{Serve: func(ctx context.Context, in io.Reader, out, errs io.Writer) check.Exit {
+		return check.Exit{Code: s.Serve(ctx, in, out, errs)}
+	}}}
+}
+
+func run(t *testing.T, s checktest.Server, o conformance.Options) (rep *result.Report, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { rep, err = conformance.Run(t.Context(), target(s), o) })
+	return rep, err
+}
+
+func TestRunJudgesTheNewestOfEachEra(t *testing.T) {
+	rep, err := run(t, checktest.Server{}, conformance.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"2025-11-25", "2026-07-28"}, rep.Revisions)
+	require.Equal(t, "checktest", rep.Target.Name)
+	require.Zero(t, rep.Summary()[result.Fail])
+	require.Zero(t, rep.Summary()[result.Error])
+	require.Greater(t, rep.Summary()[result.Pass], 100)
+	seen := map[string]int{}
+	for _, v := range rep.Results {
+		seen[v.Revision]++
+		require.NotEmpty(t, v.Requirements, v.ID)
+		require.NotEmpty(t, v.Level, v.ID)
+		require.Equal(t, "stdio", v.Transport)
+		if v.Verdict != result.Pass {
+			require.NotEmpty(t, v.Reason+v.Observed, v.ID)
+		}
+	}
+	require.Greater(t, seen["2025-11-25"], 100)
+	require.Greater(t, seen["2026-07-28"], 60)
+}
+
+func TestRunSelection(t *testing.T) {
+	all, modern, old := checktest.Server{}, checktest.Server{Versions: []string{"2026-07-28"}}, checktest.Server{Versions: []string{"2024-11-05", "2025-03-26"}}
+	tests := []struct {
+		name   string
+		server checktest.Server
+		asked  []string
+		want   []string
+		errs   bool
+	}{
+		{"auto", all, nil, []string{"2025-11-25", "2026-07-28"}, false},
+		{"auto, modern only", modern, nil, []string{"2026-07-28"}, false},
+		{"auto, old", old, nil, []string{"2025-03-26"}, false},
+		{"all", old, []string{"all"}, []string{"2024-11-05", "2025-03-26"}, false},
+		{"list", all, []string{"2025-06-18", "2024-11-05"}, []string{"2024-11-05", "2025-06-18"}, false},
+		{"not spoken", old, []string{"2025-11-25"}, nil, true},
+		{"unknown", all, []string{"1999-01-01"}, nil, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rep, err := run(t, tt.server, conformance.Options{Revisions: tt.asked, Checks: []string{"id-echo"}})
+			if tt.errs {
+				var re *conformance.RevisionError
+				require.ErrorAs(t, err, &re)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, tt.want, rep.Revisions)
+			require.Len(t, rep.Results, len(tt.want))
+		})
+	}
+}
+
+func TestRunSelectsChecks(t *testing.T) {
+	rep, err := run(t, checktest.Server{}, conformance.Options{Revisions: []string{"2025-11-25"}, Checks: []string{"tool-*", "id-echo"}, Must: true})
+	require.NoError(t, err)
+	for _, v := range rep.Results {
+		require.True(t, strings.HasPrefix(v.ID, "tool-") || v.ID == "id-echo")
+		require.NotEqual(t, "SHOULD", string(v.Level))
+	}
+	_, err = run(t, checktest.Server{}, conformance.Options{Checks: []string{"no-such-*"}})
+	require.ErrorIs(t, err, conformance.ErrNoCheck)
+	_, err = run(t, checktest.Server{}, conformance.Options{Checks: []string{"["}})
+	require.Error(t, err)
+}
+
+// TestRunCallsReadOnlyToolsOnly holds which tools are called.
+func TestRunCallsReadOnlyToolsOnly(t *testing.T) {
+	called := func(o conformance.Options) (names map[string]bool) {
+		names = map[string]bool{}
+		o.Save = func(_ string, rec *transcript.Recording) error {
+			for _, f := range check.NewTrace(rec).Frames() {
+				if !f.FromServer && f.Method == "tools/call" {
+					names[check.Name(f.Params, "name")] = true
+				}
+			}
+			return nil
+		}
+		o.Revisions = []string{"2025-11-25"}
+		_, err := run(t, checktest.Server{}, o)
+		require.NoError(t, err)
+		return names
+	}
+	names := called(conformance.Options{})
+	require.True(t, names["hello"])
+	require.False(t, names["danger"])
+	names = called(conformance.Options{Allow: []string{"danger"}, Deny: []string{"hello"}})
+	require.True(t, names["danger"])
+	require.False(t, names["hello"])
+	names = called(conformance.Options{Allow: []string{"*"}, Deny: []string{"*"}})
+	require.False(t, names["hello"])
+	require.False(t, names["danger"])
+}
+
+func TestRunSaysWhyATargetCannotBeJudged(t *testing.T) {
+	_, err := conformance.Run(t.Context(), conformance.Target{Command: []string{"/does/not/exist"}}, conformance.Options{})
+	var start *conformance.StartError
+	require.ErrorAs(t, err, &start)
+
+	_, err = run(t, checktest.Server{Start: func(c *checktest.Conn) {
+		c.Stderr("cannot open the database")
+		c.Exit(7)
+	}}, conformance.Options{})
+	var died *conformance.DiedError
+	require.ErrorAs(t, err, &died)
+	require.Equal(t, "it exited with status 7", died.How)
+	require.Equal(t, "cannot open the database", died.Stderr)
+
+	var silent *conformance.SilentError
+	_, err = run(t, checktest.Server{Input: func(*checktest.Conn, []byte) bool { return true }}, conformance.Options{})
+	require.ErrorAs(t, err, &silent)
+
+	var rev *conformance.RevisionError
+	_, err = run(t, checktest.Server{Output: func(_ *checktest.Conn, r *checktest.Request, _ string) string {
+		return `{"jsonrpc":"2.0","id":` + string(r.ID) + `,"error":{"code":-32601,"message":"no"}}`
+	}}, conformance.Options{})
+	require.ErrorAs(t, err, &rev)
+	for _, e := range []error{start, died, silent, rev} {
+		require.NotEmpty(t, e.Error())
+	}
+}
+
+func TestRunTellsAndSaves(t *testing.T) {
+	var probes, verdicts int
+	names := map[string]bool{}
+	_, err := run(t, checktest.Server{}, conformance.Options{
+		Revisions: []string{"2025-06-18"},
+		Progress: func(p conformance.Progress) {
+			switch {
+			case p.Check != nil:
+				verdicts++
+			case p.Probe != "":
+				probes++
+				require.Equal(t, "2025-06-18", p.Revision)
+			}
+		},
+		Save: func(name string, rec *transcript.Recording) error {
+			require.False(t, names[name])
+			names[name] = true
+			text, err := rec.MarshalText()
+			require.NoError(t, err)
+			_, err = transcript.Parse(text)
+			return err
+		},
+	})
+	require.NoError(t, err)
+	require.Greater(t, probes, 20)
+	require.Greater(t, verdicts, 80)
+	require.Greater(t, len(names), 5)
+
+	full := errors.New("disk full")
+	_, err = run(t, checktest.Server{}, conformance.Options{Save: func(string, *transcript.Recording) error { return full }})
+	require.ErrorIs(t, err, full)
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		began := time.Now()
+		_, err := conformance.Run(ctx, target(checktest.Server{Input: func(c *checktest.Conn, line []byte) bool {
+			if strings.Contains(string(line), "tools/list") {
+				c.Hang()
+			}
+			return false
+		}}), conformance.Options{Limits: check.Limits{Request: time.Hour}})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Less(t, time.Since(began), 10*time.Second)
+	})
+}
+
+// TestHangingTargetCostsOneLimit holds that a server which stops answering is
+// not waited for again and again.
+func TestHangingTargetCostsOneLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		rep, err := conformance.Run(t.Context(), target(checktest.Server{Input: func(c *checktest.Conn, line []byte) bool {
+			if strings.Contains(string(line), "tools/list") {
+				c.Hang()
+			}
+			return false
+		}}), conformance.Options{Revisions: []string{"2025-11-25"}})
+		require.NoError(t, err)
+		require.Less(t, time.Since(began), 2*time.Minute)
+		require.NotZero(t, rep.Summary()[result.Pass], "what could be seen is judged")
+	})
+}
