@@ -84,14 +84,14 @@ func TestStr(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, o := range []wire.Options{{}, {Alias: true}, {Lenient: true}} {
-			got, err := read(tt.in, o, (*wire.Dec).Str)
+			_, err := read(tt.in, o, (*wire.Dec).Str)
 			if tt.err != "" {
 				require.EqualError(t, err, tt.err, "%q", tt.in)
 				continue
 			}
 			require.NoError(t, err, "%q", tt.in)
 			for _, in := range spaced(tt.in) {
-				got, err = read(in, o, (*wire.Dec).Str)
+				got, err := read(in, o, (*wire.Dec).Str)
 				require.NoError(t, err, "%q", in)
 				require.Equal(t, tt.want, got)
 			}
@@ -224,7 +224,7 @@ func TestInt(t *testing.T) {
 		{in: `true`, err: "want an integer, got a boolean"},
 	}
 	for _, tt := range tests {
-		got, err := read(tt.in, wire.Options{}, (*wire.Dec).Int)
+		_, err := read(tt.in, wire.Options{}, (*wire.Dec).Int)
 		if tt.err != "" {
 			require.EqualError(t, err, tt.err, tt.in)
 			_, ok := wire.Raw(tt.in).Int()
@@ -235,7 +235,7 @@ func TestInt(t *testing.T) {
 		}
 		require.NoError(t, err, tt.in)
 		for _, in := range spaced(tt.in) {
-			got, err = read(in, wire.Options{}, (*wire.Dec).Int)
+			got, err := read(in, wire.Options{}, (*wire.Dec).Int)
 			require.NoError(t, err, in)
 			require.Equal(t, tt.want, got, in)
 		}
@@ -268,14 +268,14 @@ func TestFloat(t *testing.T) {
 		{in: "[]", err: "want a number, got an array"},
 	}
 	for _, tt := range tests {
-		got, err := read(tt.in, wire.Options{}, (*wire.Dec).Float)
+		_, err := read(tt.in, wire.Options{}, (*wire.Dec).Float)
 		if tt.err != "" {
 			require.EqualError(t, err, tt.err, tt.in)
 			continue
 		}
 		require.NoError(t, err, tt.in)
 		for _, in := range spaced(tt.in) {
-			got, err = read(in, wire.Options{}, (*wire.Dec).Float)
+			got, err := read(in, wire.Options{}, (*wire.Dec).Float)
 			require.NoError(t, err, in)
 			require.Equal(t, math.Float64bits(tt.want), math.Float64bits(got), in)
 		}
