@@ -482,6 +482,7 @@ func (c *Conn) response(env *envelope, wrong error) {
 	case env.has&hasDecoded != 0:
 	case w.result != nil:
 		if derr := wire.Decode(env.result, wire.Options{Lenient: true, Alias: true, MaxDepth: c.o.MaxDepth}, w.result); derr != nil {
+			derr = wire.Under("result", derr)
 			c.ev.note(Event{Kind: InvalidAnswer, Method: w.method, ID: env.id, Err: derr}, env.data)
 			err = &CallError{Method: w.method, ID: env.id, Stage: StageDecode, Err: derr}
 		}

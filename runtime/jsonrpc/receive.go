@@ -432,7 +432,7 @@ func (c *Conn) examine(ctx context.Context, ex Exchange, env *envelope, first er
 		case rpcErr != nil:
 			again.rpcErr = &Error{Remote: true}
 			if err := wire.Decode(rpcErr, wire.Options{Lenient: true}, again.rpcErr); err != nil {
-				blame("error: %w", err)
+				blame("%w", wire.Under("error", err))
 			}
 		}
 		if id == nil || id.Kind() == wire.KindNull {
