@@ -264,7 +264,7 @@ func (g *printer) validateField(b *jen.Group, f *ir.Field) {
 		bound(jen.Add(val).Op(">").Add(number(*f.Max)), "more than "+text(*f.Max))
 	}
 	if f.MaxItems != nil {
-		b.If(jen.Len(v).Op(">").Lit(*f.MaxItems)).Block(jen.Return(problemAt("ErrLimit", path, "more than "+strconv.Itoa(*f.MaxItems)+" items")))
+		b.If(jen.Len(v).Op(">").Lit(*f.MaxItems)).Block(jen.Return(problemAt("ErrRange", path, "more than "+strconv.Itoa(*f.MaxItems)+" items")))
 	}
 	if f.Required && f.Default != nil && f.Default.Zero {
 		return // the encoder writes a value
