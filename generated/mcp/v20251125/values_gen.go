@@ -713,7 +713,7 @@ func (x *Completion) Validate() error {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
 	if len(x.Values) > 100 {
-		return &wire.Error{Kind: wire.ErrLimit, Path: "values", Msg: "more than 100 items"}
+		return &wire.Error{Kind: wire.ErrRange, Path: "values", Msg: "more than 100 items"}
 	}
 	return nil
 }
