@@ -85,6 +85,9 @@ func (w *call) stageNow() Stage {
 // begin makes a call: it checks that it may be made, waits for a place among
 // those in flight, and starts its clock.
 func (c *Conn) begin(ctx context.Context, method string, result wire.Decoder) (*call, error) {
+	if c == nil {
+		return nil, ErrNoPeer
+	}
 	o := callOptions(ctx)
 	w := &call{method: method, result: result, ch: make(chan struct{}, 1), progress: o.Progress, header: o.Header, quiet: method == methodListen}
 	if in := inboundOf(ctx); in != nil && in.c == c && in.ex != nil {
@@ -632,6 +635,9 @@ func (c *Conn) notify(ctx context.Context, in *inbound, method string, params wi
 // connection it belongs to the request being handled and is sent before the
 // answer; after the answer it is dropped with a *StateError.
 func Notify(ctx context.Context, c *Conn, method string, params wire.Appender) error {
+	if c == nil {
+		return ErrNoPeer
+	}
 	in := inboundOf(ctx)
 	if in != nil && in.c != c {
 		in = nil
@@ -666,7 +672,7 @@ func withMetadata[P any, PP Params[P]](c *Conn, w *call, params PP) wire.Appende
 // nil for a method that needs none. Within a handler of the same connection
 // the call belongs to the request being handled.
 //
-// Errors: *Error (Remote) when the peer answered with one, *NotAdvertisedError,
+// Errors: ErrNoPeer when c is nil, *Error (Remote) when the peer answered with one, *NotAdvertisedError,
 // *DirectionError, *StateError, *TimeoutError, and *CallError for all that is
 // about the carrier, the answer's shape, a bound (wrapping *OverloadError) or
 // the caller's context.

@@ -71,6 +71,9 @@ func (id ID) AppendJSON(b []byte) []byte {
 	return append(b, "null"...)
 }
 
+// Clone returns the id itself: an ID never aliases a message buffer.
+func (id ID) Clone() ID { return id }
+
 // MarshalJSON is AppendJSON.
 func (id ID) MarshalJSON() ([]byte, error) { return id.AppendJSON(nil), nil }
 

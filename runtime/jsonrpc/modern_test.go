@@ -331,6 +331,28 @@ func TestRounds(t *testing.T) {
 	})
 }
 
+// TestInputNeedsCapability: a handler may ask only for what the request
+// declared, and must ask for something.
+func TestInputNeedsCapability(t *testing.T) {
+	var need *inputRequired
+	p := newTap(t, newServer{CallTool: func(context.Context, *newParams) (*result, error) { return nil, need }}, jsonrpc.ServerSide)
+	call := func(caps string) string {
+		return "> " + request("1", "tools/call", strings.Replace(modern(""), `{}}`, caps+`}`, 1))
+	}
+	need = &inputRequired{Requests: wire.Raw(`{"k":{"method":"elicitation/create","params":{}},"x":{"method":"x/y"}}`)}
+	p.talk(call(`{"elicitation":{}}`), `< {"jsonrpc":"2.0","id":1,"result":"*"}`,
+		call(`{}`), `< {"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"*","data":{"requiredCapabilities":{"elicitation":{}}}}}`)
+	need = &inputRequired{Requests: wire.Raw(`{"k":{"method":"tools/call","params":{}}}`)}
+	p.talk(call(`{}`), `< {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"*"}}`)
+	need = &inputRequired{}
+	p.talk(call(`{}`), `< {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"*"}}`)
+	need = &inputRequired{ReqState: new("s")}
+	p.talk(call(`{}`), `< {"jsonrpc":"2.0","id":1,"result":"*"}`)
+	_, err := jsonrpc.CallTyped[result](t.Context(), jsonrpc.PeerOf(t.Context()).Conn(), "x", &newParams{})
+	require.ErrorIs(t, err, jsonrpc.ErrNoPeer)
+	require.ErrorIs(t, jsonrpc.Notify(t.Context(), nil, "x", nil), jsonrpc.ErrNoPeer)
+}
+
 // TestRoundsEnd: a server that never has enough is given up.
 func TestRoundsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,8 +2,11 @@ package jsonrpc
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -133,6 +136,57 @@ type InputRequired interface {
 	Inputs() iter.Seq2[string, InputRequest]
 	// State returns requestState and whether it is there.
 	State() (string, bool)
+}
+
+// mayAsk holds that a request for input asks for something, and only for what
+// the client declared in the request's own capabilities. Another result is let
+// through.
+func (in *inbound) mayAsk(re ResultError) error {
+	need, ok := re.(InputRequired)
+	if !ok || !in.svc.rules.Stateless {
+		return nil
+	}
+	var declared wire.Raw
+	if a := in.metadata().ClientCapabilities; a != nil {
+		declared = a.AppendJSON(nil)
+	}
+	asks := false
+	lacks := map[string]any{}
+	for key, q := range need.Inputs() {
+		asks = true
+		m := in.svc.methods[q.Method]
+		if m == nil {
+			continue // an extension's
+		}
+		if !m.Embedded {
+			return fmt.Errorf("the handler asks for %s (%q), which a client cannot be asked for", q.Method, key)
+		}
+		for _, path := range m.Capabilities {
+			side, bare := capabilitySide(path, ServerSide, false)
+			if side == ClientSide && bare != "" && !advertised(declared, bare) {
+				at := lacks
+				for name := range strings.SplitSeq(bare, ".") {
+					next, _ := at[name].(map[string]any)
+					if next == nil {
+						next = map[string]any{}
+						at[name] = next
+					}
+					at = next
+				}
+			}
+		}
+	}
+	if _, state := need.State(); !asks && !state {
+		return errors.New("the handler asks for input with neither requests nor state")
+	}
+	if len(lacks) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(map[string]any{"requiredCapabilities": lacks})
+	if err != nil {
+		return err
+	}
+	return &Error{Code: CodeMissingClientCapability, Message: "the request needs a capability that the client does not declare", Data: data}
 }
 
 // InputParams is what generated params of methods that may ask for input

@@ -783,7 +783,10 @@ func (c *Conn) run(e *entry, in *inbound) {
 	out, err := c.invoke(e, in, out)
 	var code int64
 	if err != nil {
-		if re, ok := errors.AsType[ResultError](err); ok {
+		if re, ok := errors.AsType[ResultError](err); !ok {
+		} else if e := in.mayAsk(re); e != nil {
+			err = e
+		} else {
 			out = re.AppendJSON(out[:start])
 			if in.svc.info != nil {
 				out = addServerInfo(out, start, in.svc.info, false)
