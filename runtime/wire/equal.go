@@ -2,7 +2,8 @@ package wire
 
 import (
 	"bytes"
-	"sort"
+	"slices"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -88,16 +89,25 @@ func (t *tape) read(i int, name string) int {
 	return i
 }
 
-// children returns the nodes directly inside node i, objects by name.
-func (t *tape) children(i int) []int {
+// sorted returns the members of the object at i by name.
+func (t *tape) sorted(i int) []int {
 	c := make([]int, 0, t.nodes[i].n)
 	for j := i + 1; j < t.nodes[i].end; j = t.nodes[j].end {
 		c = append(c, j)
 	}
-	if t.nodes[i].kind == KindObject {
-		sort.SliceStable(c, func(a, b int) bool { return t.nodes[c[a]].name < t.nodes[c[b]].name })
-	}
+	slices.SortStableFunc(c, func(a, b int) int { return strings.Compare(t.nodes[a].name, t.nodes[b].name) })
 	return c
+}
+
+// sameOrder reports whether the members at i and at j have the same names in the same order.
+func (t *tape) sameOrder(i int, o *tape, j int) bool {
+	end := t.nodes[i].end
+	for i, j = i+1, j+1; i < end; i, j = t.nodes[i].end, o.nodes[j].end {
+		if t.nodes[i].name != o.nodes[j].name {
+			return false
+		}
+	}
+	return true
 }
 
 func (t *tape) equal(i int, o *tape, j int) bool {
@@ -107,7 +117,15 @@ func (t *tape) equal(i int, o *tape, j int) bool {
 	}
 	switch a.kind {
 	case KindObject, KindArray:
-		ca, cb := t.children(i), o.children(j)
+		if t.sameOrder(i, o, j) {
+			for i, j = i+1, j+1; i < a.end; i, j = t.nodes[i].end, o.nodes[j].end {
+				if !t.equal(i, o, j) {
+					return false
+				}
+			}
+			return true
+		}
+		ca, cb := t.sorted(i), o.sorted(j)
 		for k := range ca {
 			if t.nodes[ca[k]].name != o.nodes[cb[k]].name || !t.equal(ca[k], o, cb[k]) {
 				return false

@@ -464,29 +464,40 @@ func skipValue(b []byte, i, depth, max int, m *memo) (int, code) {
 		spill []uint64 // further kinds, 64 a word
 		open  int      // containers opened here
 		c     code
+		x     byte
 	)
 value:
-	if i < len(b) && b[i] <= ' ' {
-		i = ws(b, i)
-	}
 	if i >= len(b) {
 		return i, cValue
 	}
-	switch b[i] {
-	case '"':
+	x = b[i]
+	if x <= ' ' {
+		if i = ws(b, i); i >= len(b) {
+			return i, cValue
+		}
+		x = b[i]
+	}
+	if x == '"' {
 		i++
-		if len(b)-i >= 8 {
-			if m := special(le64(b[i:])); m != 0 {
-				if e := i + bits.TrailingZeros64(m)>>3; e < len(b) && b[e] == '"' {
-					i = e + 1
-					break
-				}
+		for len(b)-i >= 8 {
+			s := special(le64(b[i:]))
+			if s == 0 {
+				i += 8
+				continue
 			}
+			if i += bits.TrailingZeros64(s) >> 3; i < len(b) && b[i] == '"' {
+				i++
+				goto after
+			}
+			break
 		}
 		if i, _, c = scanString(b, i); c != cOK {
 			return i, c
 		}
 		i++
+		goto after
+	}
+	switch x {
 	case '{', '[':
 		if m != nil {
 			if e := m.enter(i); e > 0 {
@@ -502,7 +513,6 @@ value:
 		}
 		open++
 		kinds <<= 1
-		x := b[i]
 		i++
 		if i < len(b) && b[i] <= ' ' {
 			i = ws(b, i)
@@ -536,6 +546,13 @@ value:
 			return i, cValue
 		}
 		i += 4
+	case '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		s := i
+		if i = digits(b, i+1); i-s < 20 && (i >= len(b) || b[i] != '.' && b[i]|0x20 != 'e') {
+			break
+		}
+		i = s
+		fallthrough
 	default:
 		if i, _, c = scanNumber(b, i); c != cOK {
 			return i, c
@@ -548,25 +565,11 @@ after:
 	if i < len(b) && b[i] <= ' ' {
 		i = ws(b, i)
 	}
-	if i >= len(b) {
-		if kinds&1 == 0 {
-			return i, cArrNext
-		}
-		return i, cObjNext
-	}
-	if kinds&1 == 0 {
-		switch b[i] {
-		case ',':
-			i++
-			goto value
-		case ']':
-			goto closing
-		}
-		return i, cArrNext
-	}
-	switch b[i] {
-	case ',':
+	if i < len(b) && b[i] == ',' {
 		i++
+		if kinds&1 == 0 {
+			goto value
+		}
 		if i < len(b) && b[i] <= ' ' {
 			i = ws(b, i)
 		}
@@ -574,23 +577,34 @@ after:
 			goto key
 		}
 		return i, cKey
-	case '}':
+	}
+	if kinds&1 == 0 {
+		if i < len(b) && b[i] == ']' {
+			goto closing
+		}
+		return i, cArrNext
+	}
+	if i < len(b) && b[i] == '}' {
 		goto closing
 	}
 	return i, cObjNext
 key:
 	i++
-	if len(b)-i >= 9 {
-		if m := special(le64(b[i:])); m != 0 {
-			if e := i + bits.TrailingZeros64(m)>>3; e+1 < len(b) && b[e] == '"' {
-				i = e + 1
-				if b[i] == ':' {
-					i++
-					goto value
-				}
-				goto colon
-			}
+	for len(b)-i >= 8 {
+		s := special(le64(b[i:]))
+		if s == 0 {
+			i += 8
+			continue
 		}
+		if i += bits.TrailingZeros64(s) >> 3; i+1 < len(b) && b[i] == '"' {
+			i++
+			if b[i] == ':' {
+				i++
+				goto value
+			}
+			goto colon
+		}
+		break
 	}
 	if i, _, c = scanString(b, i); c != cOK {
 		return i, c
