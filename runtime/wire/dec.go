@@ -8,19 +8,29 @@ import (
 // Dec reads one JSON text, value by value, in the order of the text. The zero value is ready after Reset and may be used
 // for any number of messages, one after the other, by one goroutine at a time. After an error only Skip may follow.
 type Dec struct {
-	b       []byte
-	i       int
-	depth   int // open containers
-	max     int
-	first   bool // the innermost container has had no element yet
-	alias   bool
-	lenient bool
+	b          []byte
+	i          int
+	depth      int // open containers
+	max        int
+	maxSkipped int
+	first      bool // the innermost container has had no element yet
+	alias      bool
+	lenient    bool
 
+	taken
+
+	// Space that is used again for the next text.
+	key     []byte // the current name, when it had to be unescaped
+	scratch []byte // where strings are unescaped
+	look    memo
+	at      pather
+}
+
+// taken is what belongs to the values of one text and is never used again.
+type taken struct {
 	block     []byte // where copies of short strings go
 	used      int    // how much of block is taken
 	blockNext int    // the size of the next block
-	key       []byte // the current name, when it had to be unescaped
-	scratch   []byte // where strings are unescaped
 
 	bools  []bool
 	strs   []string
@@ -30,13 +40,12 @@ type Dec struct {
 	names nameSet // of owner, when it has many members
 	owner *Members
 
-	look memo
-	at   pather
-
-	skipped    []Problem
-	skippedN   int
-	maxSkipped int
+	skipped  []Problem
+	skippedN int
 }
+
+// maxKept bounds, in elements, the space of several kinds that is kept for the next text.
+const maxKept = 1 << 10
 
 // Reset makes d read b from its start. Everything d kept of an earlier text is forgotten, but for values it handed out.
 func (d *Dec) Reset(b []byte, o Options) {
@@ -51,18 +60,12 @@ func (d *Dec) Reset(b []byte, o Options) {
 	if d.maxSkipped <= 0 {
 		d.maxSkipped = DefaultMaxSkipped
 	}
-	d.block, d.used, d.blockNext = nil, 0, 0
-	if cap(d.key) > 1<<12 {
+	d.taken = taken{}
+	if cap(d.key) > maxKept {
 		d.key = nil
 	}
-	d.bools, d.strs, d.ints, d.floats = nil, nil, nil, nil
-	d.names, d.owner = nameSet{}, nil
-	d.look.covered = 0
-	if cap(d.look.spans) > 1<<12 {
-		d.look.spans = nil
-	}
+	d.look.reset()
 	d.at.reset()
-	d.skipped, d.skippedN = nil, 0
 }
 
 // Pos returns the offset of the next byte to be read.

@@ -647,6 +647,16 @@ type span struct{ start, end uint32 }
 // memoMin is the length of the smallest container worth remembering; smaller ones are read again.
 const memoMin = 64
 
+func (m *memo) reset() {
+	m.covered = 0
+	if cap(m.spans) > maxKept {
+		m.spans = nil
+	}
+	if cap(m.open) > maxKept {
+		m.open = nil
+	}
+}
+
 // begin starts a look-ahead at pos in a text of size bytes.
 func (m *memo) begin(pos, size int) {
 	m.open = m.open[:0]
