@@ -19,7 +19,7 @@ func AppendString(b []byte, s string) []byte {
 	p := unsafe.Slice(unsafe.StringData(s), len(s))
 	n := len(b)
 	if cap(b)-n < len(p)+10 {
-		b = slices.Grow(b, len(p)+10)
+		b = slices.Grow(b, len(p)+len(p)/16+10) // text has some escapes
 	}
 	b = b[:cap(b)]
 	b[n] = '"'

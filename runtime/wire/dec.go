@@ -748,10 +748,14 @@ func (d *Dec) Skip(m Mark, err error) error {
 	if c != cOK {
 		return d.fail(i, c)
 	}
-	if !ok {
-		e = d.error(ErrValue, ws(d.b, m.pos), err.Error(), "")
+	switch {
+	case ok:
+		d.record(e)
+	case len(d.skipped) >= d.maxSkipped:
+		d.skippedN++
+	default:
+		d.record(d.error(ErrValue, ws(d.b, m.pos), err.Error(), ""))
 	}
-	d.record(e)
 	d.i, d.depth, d.first = i, m.depth, false
 	d.owner = nil // the next element may stand where this one stood
 	return nil

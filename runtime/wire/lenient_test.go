@@ -171,6 +171,17 @@ func TestSkipForeignError(t *testing.T) {
 	require.Equal(t, 3, n)
 	require.Equal(t, "[1]: no", d.Skipped()[1].String())
 	foreign := errors.New("no")
+	d.Reset([]byte(`[`+strings.Repeat(`"\ud800",`, 100)+`1]`), wire.Options{Lenient: true})
+	require.NoError(t, d.ArrBegin())
+	for range 101 {
+		_, err := d.Elem()
+		require.NoError(t, err)
+		m := d.Mark()
+		_, _ = d.Str()
+		require.NoError(t, d.Skip(m, foreign))
+	}
+	require.Equal(t, 201, d.SkippedCount())
+	require.Len(t, d.Skipped(), wire.DefaultMaxSkipped)
 	d.Reset([]byte(`[1]`), wire.Options{})
 	require.NoError(t, d.ArrBegin())
 	_, _ = d.Elem()

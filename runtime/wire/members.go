@@ -51,14 +51,14 @@ func (m *Members) Set(name string, v Raw) {
 	}
 }
 
-// Clone returns a copy whose values share nothing with m; nil stays nil.
+// Clone returns a copy that shares nothing with m; nil stays nil.
 func (m Members) Clone() Members {
 	if m == nil {
 		return nil
 	}
 	c := make(Members, len(m))
 	for i := range m {
-		c[i] = Member{m[i].Name, m[i].Value.Clone()}
+		c[i] = Member{strings.Clone(m[i].Name), m[i].Value.Clone()} // names may alias the message too
 	}
 	return c
 }
