@@ -113,7 +113,7 @@ func (c *pipeCarrier) CloseInput() error     { return c.in.Close() }
 func (c *pipeCarrier) Output() io.Reader     { return c.out }
 func (c *pipeCarrier) Errors() io.Reader     { return c.errs }
 func (c *pipeCarrier) Done() <-chan struct{} { return c.done }
-func (c *pipeCarrier) Terminate()            { c.Kill() }
+func (c *pipeCarrier) Terminate()            { c.cancel() }
 
 func (c *pipeCarrier) Kill() {
 	c.mu.Lock()

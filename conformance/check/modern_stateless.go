@@ -46,7 +46,9 @@ func modernStatelessProbes() []Probe {
 			},
 		},
 		{
-			Name: "lists again", Since: firstModern, Profile: Main,
+			// In a process of its own and before any tool is called there, so
+			// that they can be compared with the lists of the main session.
+			Name: "lists again", Since: firstModern, Profile: Bare,
 			Run: func(d *Driver) {
 				for _, l := range Lists {
 					if !d.Facts.Has(l.Capability) {
