@@ -123,8 +123,8 @@ func (d *Dec) ArrBegin() error {
 }
 
 // Key reads the next member name of the object that was entered, unescaped, and the colon behind it; the member's value
-// comes next. The name is good until the next call of any method; use KeyString to keep it. done means that the object
-// ended and was left.
+// comes next. The name is good until Key is called again, for this object or one inside it; use KeyString to keep it. done
+// means that the object ended and was left.
 func (d *Dec) Key() (k []byte, done bool, err error) {
 	// The usual text has no white space here and no escape in the name; anything else is left to slowKey.
 	b, i := d.b, d.i

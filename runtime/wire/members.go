@@ -1,6 +1,9 @@
 package wire
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"strings"
+)
 
 // Member is one member of an object that its Go type does not know.
 type Member struct {

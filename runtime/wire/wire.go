@@ -11,8 +11,9 @@
 // The text is RFC 8259 JSON, checked in full on the one pass, raw values included: grammar, escapes, control characters,
 // UTF-8. On top of that: nesting is bounded (256 levels unless set otherwise, 10,000 at most), a number literal has at
 // most 1,024 bytes, member names match exactly and by their unescaped form, and a name that comes twice in a typed object
-// is an error. A lone surrogate escape (\ud800) is an error in a typed string when decoding strictly, becomes U+FFFD and
-// is reported when decoding leniently, and is kept as written inside a raw value.
+// is an error, where RFC 8259 section 4 leaves it open. A lone surrogate escape as in \ud800 (section 8.2) is an error in a
+// typed string when decoding strictly, becomes U+FFFD and is reported when decoding leniently, and is kept as written
+// inside a raw value.
 //
 // # Ownership
 //
