@@ -262,7 +262,7 @@ func (g *printer) gates(b *jen.Group, conn *jen.Statement, m *ir.Method) {
 				}
 			}
 		}
-		b.If(cond).Block(try(jsonrpc("RequireCapability").Call(conn, jen.Id(m.Const), jen.Lit(gate.Path), jen.Lit(gate.Absent)), jen.Nil()))
+		b.If(cond).Block(try(jsonrpc("RequireCapability").Call(conn, jen.Id(m.Const), jen.Lit(gate.Path), jen.Lit(gate.OrEmpty)), jen.Nil()))
 	}
 }
 
@@ -282,6 +282,7 @@ func (g *printer) armsFunc(f *jen.File, t *ir.Type, gate *ir.Gate) {
 		want[t.Plan.Absent] = true
 	}
 	name := isArmsName(t, gate)
+	f.Line()
 	f.Func().Id(name).Params(jen.Id("p").Id(t.Name)).Bool().Block(
 		jen.Switch(jen.Id("p").Assert(jen.Type())).Block(
 			jen.CaseFunc(func(c *jen.Group) {
@@ -296,6 +297,7 @@ func (g *printer) armsFunc(f *jen.File, t *ir.Type, gate *ir.Gate) {
 
 // hasFunc prints whether any arm of params has an optional member.
 func (g *printer) hasFunc(f *jen.File, t *ir.Type, member string) {
+	f.Line()
 	f.Func().Id(hasName(t, member)).Params(jen.Id("p").Id(t.Name)).Bool().Block(
 		jen.Switch(jen.Id("p").Op(":=").Id("p").Assert(jen.Type())).BlockFunc(func(b *jen.Group) {
 			for _, a := range t.Arms {

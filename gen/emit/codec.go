@@ -443,6 +443,7 @@ func (g *printer) known(f *jen.File, t *ir.Type) {
 	if t.Closed {
 		return
 	}
+	f.Line()
 	f.Func().Id(knownFunc(t)).Params(jen.Id("name").String()).Bool().BlockFunc(func(b *jen.Group) {
 		if len(t.Fields) > 0 {
 			b.Switch(jen.Id("name")).Block(jen.CaseFunc(func(c *jen.Group) {
@@ -530,6 +531,7 @@ func (g *printer) listCodecs(f *jen.File) {
 func (g *printer) sliceCodec(f *jen.File, name string, r *ir.Ref) {
 	xs := jen.Id("xs")
 	last := jen.Id("xs").Index(jen.Len(xs).Op("-").Lit(1))
+	f.Line()
 	f.Func().Id("decode"+name).Params(dec()).Params(g.goType(r), jen.Error()).Block(
 		try(d().Dot("ArrBegin").Call(), jen.Nil()),
 		jen.Id("start").Op(":=").Add(d()).Dot("Mark").Call(),
@@ -549,6 +551,7 @@ func (g *printer) sliceCodec(f *jen.File, name string, r *ir.Ref) {
 			),
 		),
 	)
+	f.Line()
 	f.Func().Id("append"+name).Params(bytesParam(), jen.Id("xs").Add(g.goType(r))).Index().Byte().Block(
 		lit("["),
 		jen.For(jen.Id("i").Op(":=").Range().Add(xs)).Block(
@@ -561,6 +564,7 @@ func (g *printer) sliceCodec(f *jen.File, name string, r *ir.Ref) {
 
 func (g *printer) mapCodec(f *jen.File, name string, r *ir.Ref) {
 	m := jen.Id("m")
+	f.Line()
 	f.Func().Id("decode"+name).Params(dec()).Params(g.goType(r), jen.Error()).Block(
 		try(d().Dot("ObjBegin").Call(), jen.Nil()),
 		m.Clone().Op(":=").Add(g.goType(r)).Values(),
@@ -582,6 +586,7 @@ func (g *printer) mapCodec(f *jen.File, name string, r *ir.Ref) {
 			m.Clone().Index(jen.Id("key")).Op("=").Id("v"),
 		),
 	)
+	f.Line()
 	f.Func().Id("append"+name).Params(bytesParam(), jen.Id("m").Add(g.goType(r))).Index().Byte().Block(
 		lit("{"),
 		jen.For(jen.List(jen.Id("i"), jen.Id("k")).Op(":=").Range().Qual("slices", "Sorted").Call(jen.Qual("maps", "Keys").Call(m))).Block(

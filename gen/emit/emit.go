@@ -95,11 +95,22 @@ type printer struct {
 	err error
 }
 
+// own are the names that every package may declare besides those of the model.
+var own = []string{
+	"Client", "Connect", "Decode", "InputRequiredError", "Join", "Message", "Methods", "NewInputRequiredError", "NewTaskCreated", "Peer",
+	"RemoteClient", "RemoteServer", "Request", "Response", "Revision", "Server", "TaskCreated", "UnknownNotification", "UnknownRequest",
+}
+
 func newPrinter(p *ir.Package) (*printer, error) {
 	g := &printer{p: p, types: map[string]*ir.Type{}, methods: map[string]*ir.Method{}, arms: map[string][]string{}, lists: map[string]*ir.Ref{}, gets: map[string]bool{}, uses: map[string]bool{}, armsFuncs: map[string]func(*jen.File){}}
 	for _, t := range p.Types {
-		if g.types[t.Name] != nil {
+		switch {
+		case g.types[t.Name] != nil:
 			return nil, fmt.Errorf("%s: two types are called %s", p.Revision, t.Name)
+		case slices.Contains(own, t.Name):
+			return nil, fmt.Errorf("%s: the name %s is the package's own", p.Revision, t.Name)
+		case len(t.Fields) > 64:
+			return nil, fmt.Errorf("%s: %s takes more than 64 members, which the decoder's mask has no room for", p.Revision, t.Name)
 		}
 		g.types[t.Name] = t
 	}

@@ -50,6 +50,7 @@ func (g *printer) messageTypes(f *jen.File) {
 	} {
 		docf(f, "%s is %s, as it came.", u.name, u.what)
 		f.Type().Id(u.name).Struct(jsonrpc("Envelope"))
+		f.Line()
 		f.Func().Params(jen.Op("*").Id(u.name)).Id("isMessage").Params().Block()
 	}
 	docf(f, "DecodeResponse reads an answer as it came.")
@@ -86,6 +87,7 @@ func (g *printer) requestEnvelope(f *jen.File, m *ir.Method) {
 	anchor := g.place(m.Definition)
 	doc(f, deprecated(append(wrap(name+" is a whole request of "+m.Name+"."), "", anchor), m.Deprec)...)
 	f.Type().Id(name).Struct(jen.Id("ID").Add(jsonrpc("ID")), jen.Id("Params").Add(g.paramsType(m)).Comment(comment(requiredWord(m))))
+	f.Line()
 	f.Func().Params(jen.Op("*").Id(name)).Id("isMessage").Params().Block()
 	docf(f, "AppendJSON appends the message.")
 	f.Func().Params(ptrRecv(name)).Id("AppendJSON").Params(bytesParam()).Index().Byte().Block(
@@ -131,6 +133,7 @@ func (g *printer) requestEnvelope(f *jen.File, m *ir.Method) {
 		}
 		b.Id("Error").Op("*").Add(jsonrpc("Error"))
 	})
+	f.Line()
 	f.Func().Params(jen.Op("*").Id(answer)).Id("isMessage").Params().Block()
 	docf(f, "AppendJSON appends the message.")
 	f.Func().Params(ptrRecv(answer)).Id("AppendJSON").Params(bytesParam()).Index().Byte().BlockFunc(func(b *jen.Group) {
@@ -154,6 +157,7 @@ func (g *printer) noteEnvelope(f *jen.File, m *ir.Method) {
 	name := m.Go + "Notification"
 	doc(f, deprecated(append(wrap(name+" is a whole notification of "+m.Name+"."), "", g.place(m.Definition)), m.Deprec)...)
 	f.Type().Id(name).Struct(jen.Id("Params").Add(g.paramsType(m)).Comment(comment(requiredWord(m))))
+	f.Line()
 	f.Func().Params(jen.Op("*").Id(name)).Id("isMessage").Params().Block()
 	docf(f, "AppendJSON appends the message.")
 	f.Func().Params(ptrRecv(name)).Id("AppendJSON").Params(bytesParam()).Index().Byte().Block(
@@ -190,6 +194,7 @@ func (g *printer) decodeFunc(f *jen.File, requests, notes []*ir.Method) {
 		})
 	}
 	env := jen.Id("e").Op("*").Add(jsonrpc("Envelope"))
+	f.Line()
 	f.Func().Id("decodeRequest").Params(env).Params(jen.Id("Message"), jen.Error()).Block(
 		jen.Switch(jen.Id("e").Dot("Method")).BlockFunc(func(b *jen.Group) {
 			for _, m := range requests {
@@ -198,6 +203,7 @@ func (g *printer) decodeFunc(f *jen.File, requests, notes []*ir.Method) {
 		}),
 		jen.Return(jen.Op("&").Id("UnknownRequest").Values(jen.Op("*").Id("e")), jen.Nil()),
 	)
+	f.Line()
 	f.Func().Id("decodeNotification").Params(env).Params(jen.Id("Message"), jen.Error()).Block(
 		jen.Switch(jen.Id("e").Dot("Method")).BlockFunc(func(b *jen.Group) {
 			for _, m := range notes {

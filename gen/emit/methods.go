@@ -236,6 +236,7 @@ func (g *printer) isZero(f *jen.File, t *ir.Type) {
 		}
 		cond.Op("&&").Add(x()).Dot(fl.Name).Op("==").Nil()
 	}
+	f.Line()
 	f.Func().Params(ptrRecv(t.Name)).Id("isZero").Params().Bool().Block(jen.Return(cond))
 }
 
@@ -341,6 +342,7 @@ func (g *printer) wrapper(f *jen.File, t *ir.Type) {
 	if t.Kind == ir.Struct {
 		docf(f, "%s is %s with the methods that the runtime calls: the field Metadata takes the name of one.", name, t.Name)
 		f.Type().Id(name).Struct(jen.Id(t.Name))
+		f.Line()
 		f.Func().Id(wrapName(t)).Params(jen.Id("p").Op("*").Id(t.Name)).Op("*").Id(name).Block(
 			jen.If(jen.Id("p").Op("==").Nil()).Block(jen.Return(jen.Nil())),
 			jen.Return(jen.Op("&").Id(name).Values(jen.Op("*").Id("p"))),
@@ -350,14 +352,17 @@ func (g *printer) wrapper(f *jen.File, t *ir.Type) {
 	}
 	docf(f, "%s holds a %s, which the runtime cannot point to.", name, t.Name)
 	f.Type().Id(name).Struct(jen.Id(t.Name))
+	f.Line()
 	f.Func().Id(wrapName(t)).Params(jen.Id("p").Id(t.Name)).Op("*").Id(name).Block(
 		jen.If(jen.Id("p").Op("==").Nil()).Block(jen.Return(jen.Nil())),
 		jen.Return(jen.Op("&").Id(name).Values(jen.Id("p"))),
 	)
+	f.Line()
 	f.Func().Params(ptrRecv(name)).Id("DecodeJSON").Params(dec()).Params(jen.Err().Error()).Block(
 		jen.List(x().Dot(t.Name), jen.Err()).Op("=").Id(decodeName(t)).Call(d()),
 		jen.Return(jen.Err()),
 	)
+	f.Line()
 	f.Func().Params(ptrRecv(name)).Id("AppendJSON").Params(bytesParam()).Index().Byte().Block(
 		jen.Return(g.appendCall(buf(), &ir.Ref{Kind: ir.Named, Name: t.Name}, x().Dot(t.Name))),
 	)
@@ -369,10 +374,12 @@ func (g *printer) wrapper(f *jen.File, t *ir.Type) {
 			}
 		})
 	}
+	f.Line()
 	f.Func().Params(ptrRecv(name)).Id("Metadata").Params().Add(jsonrpc("Metadata")).Block(
 		arms(func(b *jen.Group, _ *ir.Arm) { b.Return(v.Clone().Dot("Metadata").Call()) }),
 		jen.Return(jsonrpc("Metadata").Values()),
 	)
+	f.Line()
 	f.Func().Params(ptrRecv(name)).Id("SetMetadata").Params(jen.Id("m").Add(jsonrpc("Metadata"))).Block(
 		arms(func(b *jen.Group, _ *ir.Arm) {
 			b.Id("c").Op(":=").Op("*").Add(v)

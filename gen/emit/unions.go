@@ -40,6 +40,7 @@ func (g *printer) union(f *jen.File, t *ir.Type) {
 		jen.Id("Validate").Params().Error(),
 		jen.Id(markName(t)).Params(),
 	)
+	f.Line()
 	for _, a := range t.Arms {
 		f.Func().Params(jen.Op("*").Id(a.Type)).Id(markName(t)).Params().Block()
 	}

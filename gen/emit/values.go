@@ -14,6 +14,7 @@ func (g *printer) valuesFile(f *jen.File) {
 		switch t.Kind {
 		case ir.Struct:
 			g.clone(f, t.Name)
+			f.Line()
 			f.Func().Params(ptrRecv(t.Name)).Id("detach").Params().BlockFunc(func(b *jen.Group) {
 				for _, fl := range fields(t) {
 					g.detachField(b, fl)
@@ -34,6 +35,7 @@ func (g *printer) valuesFile(f *jen.File) {
 		case ir.OneOrMany:
 			list := &ir.Ref{Kind: ir.Slice, Elem: &ir.Ref{Kind: ir.Named, Name: t.Elem}}
 			g.clone(f, t.Name)
+			f.Line()
 			f.Func().Params(ptrRecv(t.Name)).Id("detach").Params().BlockFunc(func(b *jen.Group) {
 				g.detach(b, list, x().Dot("Items"), 0)
 			})
@@ -76,6 +78,7 @@ func (g *printer) clone(f *jen.File, name string) {
 
 func (g *printer) cloneRaw(f *jen.File, name string) {
 	g.clone(f, name)
+	f.Line()
 	f.Func().Params(ptrRecv(name)).Id("detach").Params().BlockFunc(func(b *jen.Group) {
 		if len(name) > 7 && name[:7] == "Unknown" && g.types[name] == nil {
 			b.Add(x().Dot("Tag").Op("=").Qual("strings", "Clone").Call(x().Dot("Tag")))
@@ -86,6 +89,7 @@ func (g *printer) cloneRaw(f *jen.File, name string) {
 
 func (g *printer) cloneUnion(f *jen.File, t *ir.Type) {
 	v := jen.Id("v")
+	f.Line()
 	f.Func().Id("clone"+t.Name).Params(jen.Id("v").Id(t.Name)).Id(t.Name).Block(
 		jen.Switch(jen.Id("v").Op(":=").Id("v").Assert(jen.Type())).BlockFunc(func(b *jen.Group) {
 			for _, n := range append(armNames(t), "*"+unknownName(t)) {
