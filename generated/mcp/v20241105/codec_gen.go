@@ -77,6 +77,7 @@ func (x *Annotations) UnmarshalJSON(data []byte) error {
 	*x = Annotations{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownAnnotations(name string) bool {
 	switch name {
 	case "audience", "priority":
@@ -154,6 +155,7 @@ func (x *BlobResourceContents) UnmarshalJSON(data []byte) error {
 	*x = BlobResourceContents{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownBlobResourceContents(name string) bool {
 	switch name {
 	case "uri", "blob", "mimeType":
@@ -236,6 +238,7 @@ func (x *CallToolParams) UnmarshalJSON(data []byte) error {
 	*x = CallToolParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCallToolParams(name string) bool {
 	switch name {
 	case "name", "arguments", "_meta":
@@ -327,6 +330,7 @@ func (x *CallToolResult) UnmarshalJSON(data []byte) error {
 	*x = CallToolResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCallToolResult(name string) bool {
 	switch name {
 	case "content", "isError", "_meta":
@@ -406,6 +410,7 @@ func (x *CancelledParams) UnmarshalJSON(data []byte) error {
 	*x = CancelledParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCancelledParams(name string) bool {
 	switch name {
 	case "requestId", "reason", "_meta":
@@ -491,6 +496,7 @@ func (x *ClientCapabilities) UnmarshalJSON(data []byte) error {
 	*x = ClientCapabilities{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilities(name string) bool {
 	switch name {
 	case "experimental", "roots", "sampling":
@@ -559,6 +565,7 @@ func (x *ClientCapabilitiesRoots) UnmarshalJSON(data []byte) error {
 	*x = ClientCapabilitiesRoots{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilitiesRoots(name string) bool {
 	switch name {
 	case "listChanged":
@@ -630,6 +637,7 @@ func (x *CompleteArgument) UnmarshalJSON(data []byte) error {
 	*x = CompleteArgument{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteArgument(name string) bool {
 	switch name {
 	case "name", "value":
@@ -710,6 +718,7 @@ func (x *CompleteParams) UnmarshalJSON(data []byte) error {
 	*x = CompleteParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteParams(name string) bool {
 	switch name {
 	case "argument", "ref", "_meta":
@@ -783,6 +792,7 @@ func (x *CompleteResult) UnmarshalJSON(data []byte) error {
 	*x = CompleteResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteResult(name string) bool {
 	switch name {
 	case "completion", "_meta":
@@ -874,6 +884,7 @@ func (x *Completion) UnmarshalJSON(data []byte) error {
 	*x = Completion{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompletion(name string) bool {
 	switch name {
 	case "values", "hasMore", "total":
@@ -995,6 +1006,7 @@ func (x *CreateMessageParams) UnmarshalJSON(data []byte) error {
 	*x = CreateMessageParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCreateMessageParams(name string) bool {
 	switch name {
 	case "maxTokens", "messages", "includeContext", "metadata", "modelPreferences", "stopSequences", "systemPrompt", "temperature", "_meta":
@@ -1084,6 +1096,7 @@ func (x *CreateMessageResult) UnmarshalJSON(data []byte) error {
 	*x = CreateMessageResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCreateMessageResult(name string) bool {
 	switch name {
 	case "content", "model", "role", "stopReason", "_meta":
@@ -1163,6 +1176,7 @@ func (x *EmbeddedResource) UnmarshalJSON(data []byte) error {
 	*x = EmbeddedResource{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownEmbeddedResource(name string) bool {
 	switch name {
 	case "type", "resource", "annotations":
@@ -1247,6 +1261,7 @@ func (x *GetPromptParams) UnmarshalJSON(data []byte) error {
 	*x = GetPromptParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownGetPromptParams(name string) bool {
 	switch name {
 	case "name", "arguments", "_meta":
@@ -1338,6 +1353,7 @@ func (x *GetPromptResult) UnmarshalJSON(data []byte) error {
 	*x = GetPromptResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownGetPromptResult(name string) bool {
 	switch name {
 	case "messages", "description", "_meta":
@@ -1421,6 +1437,7 @@ func (x *ImageContent) UnmarshalJSON(data []byte) error {
 	*x = ImageContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownImageContent(name string) bool {
 	switch name {
 	case "type", "data", "mimeType", "annotations":
@@ -1492,6 +1509,7 @@ func (x *Implementation) UnmarshalJSON(data []byte) error {
 	*x = Implementation{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownImplementation(name string) bool {
 	switch name {
 	case "name", "version":
@@ -1576,6 +1594,7 @@ func (x *InitializeParams) UnmarshalJSON(data []byte) error {
 	*x = InitializeParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownInitializeParams(name string) bool {
 	switch name {
 	case "capabilities", "clientInfo", "protocolVersion", "_meta":
@@ -1663,6 +1682,7 @@ func (x *InitializeResult) UnmarshalJSON(data []byte) error {
 	*x = InitializeResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownInitializeResult(name string) bool {
 	switch name {
 	case "capabilities", "protocolVersion", "serverInfo", "instructions", "_meta":
@@ -1731,6 +1751,7 @@ func (x *InitializedParams) UnmarshalJSON(data []byte) error {
 	*x = InitializedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownInitializedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -1808,6 +1829,7 @@ func (x *ListPromptsParams) UnmarshalJSON(data []byte) error {
 	*x = ListPromptsParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListPromptsParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -1899,6 +1921,7 @@ func (x *ListPromptsResult) UnmarshalJSON(data []byte) error {
 	*x = ListPromptsResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListPromptsResult(name string) bool {
 	switch name {
 	case "prompts", "nextCursor", "_meta":
@@ -1976,6 +1999,7 @@ func (x *ListResourceTemplatesParams) UnmarshalJSON(data []byte) error {
 	*x = ListResourceTemplatesParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourceTemplatesParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -2067,6 +2091,7 @@ func (x *ListResourceTemplatesResult) UnmarshalJSON(data []byte) error {
 	*x = ListResourceTemplatesResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourceTemplatesResult(name string) bool {
 	switch name {
 	case "resourceTemplates", "nextCursor", "_meta":
@@ -2144,6 +2169,7 @@ func (x *ListResourcesParams) UnmarshalJSON(data []byte) error {
 	*x = ListResourcesParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourcesParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -2235,6 +2261,7 @@ func (x *ListResourcesResult) UnmarshalJSON(data []byte) error {
 	*x = ListResourcesResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourcesResult(name string) bool {
 	switch name {
 	case "resources", "nextCursor", "_meta":
@@ -2306,6 +2333,7 @@ func (x *ListRootsParams) UnmarshalJSON(data []byte) error {
 	*x = ListRootsParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListRootsParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -2391,6 +2419,7 @@ func (x *ListRootsResult) UnmarshalJSON(data []byte) error {
 	*x = ListRootsResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListRootsResult(name string) bool {
 	switch name {
 	case "roots", "_meta":
@@ -2468,6 +2497,7 @@ func (x *ListToolsParams) UnmarshalJSON(data []byte) error {
 	*x = ListToolsParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListToolsParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -2559,6 +2589,7 @@ func (x *ListToolsResult) UnmarshalJSON(data []byte) error {
 	*x = ListToolsResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListToolsResult(name string) bool {
 	switch name {
 	case "tools", "nextCursor", "_meta":
@@ -2642,6 +2673,7 @@ func (x *LoggingMessageParams) UnmarshalJSON(data []byte) error {
 	*x = LoggingMessageParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownLoggingMessageParams(name string) bool {
 	switch name {
 	case "data", "level", "logger", "_meta":
@@ -2710,6 +2742,7 @@ func (x *ModelHint) UnmarshalJSON(data []byte) error {
 	*x = ModelHint{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownModelHint(name string) bool {
 	switch name {
 	case "name":
@@ -2798,6 +2831,7 @@ func (x *ModelPreferences) UnmarshalJSON(data []byte) error {
 	*x = ModelPreferences{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownModelPreferences(name string) bool {
 	switch name {
 	case "costPriority", "hints", "intelligencePriority", "speedPriority":
@@ -2869,6 +2903,7 @@ func (x *PingParams) UnmarshalJSON(data []byte) error {
 	*x = PingParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPingParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -2952,6 +2987,7 @@ func (x *ProgressParams) UnmarshalJSON(data []byte) error {
 	*x = ProgressParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownProgressParams(name string) bool {
 	switch name {
 	case "progress", "progressToken", "total", "_meta":
@@ -3033,6 +3069,7 @@ func (x *Prompt) UnmarshalJSON(data []byte) error {
 	*x = Prompt{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPrompt(name string) bool {
 	switch name {
 	case "name", "description", "arguments":
@@ -3112,6 +3149,7 @@ func (x *PromptArgument) UnmarshalJSON(data []byte) error {
 	*x = PromptArgument{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptArgument(name string) bool {
 	switch name {
 	case "name", "description", "required":
@@ -3180,6 +3218,7 @@ func (x *PromptListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = PromptListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -3251,6 +3290,7 @@ func (x *PromptMessage) UnmarshalJSON(data []byte) error {
 	*x = PromptMessage{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptMessage(name string) bool {
 	switch name {
 	case "content", "role":
@@ -3321,6 +3361,7 @@ func (x *PromptReference) UnmarshalJSON(data []byte) error {
 	*x = PromptReference{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptReference(name string) bool {
 	switch name {
 	case "type", "name":
@@ -3397,6 +3438,7 @@ func (x *ReadResourceParams) UnmarshalJSON(data []byte) error {
 	*x = ReadResourceParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownReadResourceParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -3482,6 +3524,7 @@ func (x *ReadResourceResult) UnmarshalJSON(data []byte) error {
 	*x = ReadResourceResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownReadResourceResult(name string) bool {
 	switch name {
 	case "contents", "_meta":
@@ -3552,6 +3595,7 @@ func (x *RequestMeta) UnmarshalJSON(data []byte) error {
 	*x = RequestMeta{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownRequestMeta(name string) bool {
 	switch name {
 	case "progressToken":
@@ -3650,6 +3694,7 @@ func (x *Resource) UnmarshalJSON(data []byte) error {
 	*x = Resource{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResource(name string) bool {
 	switch name {
 	case "name", "uri", "description", "annotations", "mimeType", "size":
@@ -3718,6 +3763,7 @@ func (x *ResourceListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = ResourceListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -3810,6 +3856,7 @@ func (x *ResourceTemplate) UnmarshalJSON(data []byte) error {
 	*x = ResourceTemplate{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceTemplate(name string) bool {
 	switch name {
 	case "name", "uriTemplate", "description", "annotations", "mimeType":
@@ -3880,6 +3927,7 @@ func (x *ResourceTemplateReference) UnmarshalJSON(data []byte) error {
 	*x = ResourceTemplateReference{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceTemplateReference(name string) bool {
 	switch name {
 	case "type", "uri":
@@ -3953,6 +4001,7 @@ func (x *ResourceUpdatedParams) UnmarshalJSON(data []byte) error {
 	*x = ResourceUpdatedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceUpdatedParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -4021,6 +4070,7 @@ func (x *Result) UnmarshalJSON(data []byte) error {
 	*x = Result{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResult(name string) bool {
 	switch name {
 	case "_meta":
@@ -4094,6 +4144,7 @@ func (x *Root) UnmarshalJSON(data []byte) error {
 	*x = Root{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownRoot(name string) bool {
 	switch name {
 	case "uri", "name":
@@ -4162,6 +4213,7 @@ func (x *RootsListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = RootsListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownRootsListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -4233,6 +4285,7 @@ func (x *SamplingMessage) UnmarshalJSON(data []byte) error {
 	*x = SamplingMessage{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSamplingMessage(name string) bool {
 	switch name {
 	case "content", "role":
@@ -4336,6 +4389,7 @@ func (x *ServerCapabilities) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilities{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilities(name string) bool {
 	switch name {
 	case "experimental", "logging", "prompts", "resources", "tools":
@@ -4404,6 +4458,7 @@ func (x *ServerCapabilitiesPrompts) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesPrompts{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesPrompts(name string) bool {
 	switch name {
 	case "listChanged":
@@ -4478,6 +4533,7 @@ func (x *ServerCapabilitiesResources) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesResources{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesResources(name string) bool {
 	switch name {
 	case "listChanged", "subscribe":
@@ -4546,6 +4602,7 @@ func (x *ServerCapabilitiesTools) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesTools{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesTools(name string) bool {
 	switch name {
 	case "listChanged":
@@ -4622,6 +4679,7 @@ func (x *SetLevelParams) UnmarshalJSON(data []byte) error {
 	*x = SetLevelParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSetLevelParams(name string) bool {
 	switch name {
 	case "level", "_meta":
@@ -4698,6 +4756,7 @@ func (x *SubscribeParams) UnmarshalJSON(data []byte) error {
 	*x = SubscribeParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSubscribeParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -4777,6 +4836,7 @@ func (x *TextContent) UnmarshalJSON(data []byte) error {
 	*x = TextContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTextContent(name string) bool {
 	switch name {
 	case "type", "text", "annotations":
@@ -4854,6 +4914,7 @@ func (x *TextResourceContents) UnmarshalJSON(data []byte) error {
 	*x = TextResourceContents{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTextResourceContents(name string) bool {
 	switch name {
 	case "uri", "text", "mimeType":
@@ -4943,6 +5004,7 @@ func (x *Tool) UnmarshalJSON(data []byte) error {
 	*x = Tool{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTool(name string) bool {
 	switch name {
 	case "name", "inputSchema", "description":
@@ -5011,6 +5073,7 @@ func (x *ToolListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = ToolListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -5087,6 +5150,7 @@ func (x *UnsubscribeParams) UnmarshalJSON(data []byte) error {
 	*x = UnsubscribeParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownUnsubscribeParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -5094,6 +5158,7 @@ func knownUnsubscribeParams(name string) bool {
 	}
 	return false
 }
+
 func decodeContentBlockList(d *wire.Dec) ([]ContentBlock, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5123,6 +5188,7 @@ func decodeContentBlockList(d *wire.Dec) ([]ContentBlock, error) {
 		}
 	}
 }
+
 func appendContentBlockList(b []byte, xs []ContentBlock) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5133,6 +5199,7 @@ func appendContentBlockList(b []byte, xs []ContentBlock) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeModelHintList(d *wire.Dec) ([]ModelHint, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5162,6 +5229,7 @@ func decodeModelHintList(d *wire.Dec) ([]ModelHint, error) {
 		}
 	}
 }
+
 func appendModelHintList(b []byte, xs []ModelHint) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5172,6 +5240,7 @@ func appendModelHintList(b []byte, xs []ModelHint) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeObjectMap(d *wire.Dec) (map[string]wire.Raw, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -5201,6 +5270,7 @@ func decodeObjectMap(d *wire.Dec) (map[string]wire.Raw, error) {
 		m[key] = v
 	}
 }
+
 func appendObjectMap(b []byte, m map[string]wire.Raw) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -5213,6 +5283,7 @@ func appendObjectMap(b []byte, m map[string]wire.Raw) []byte {
 	}
 	return append(b, '}')
 }
+
 func decodePromptArgumentList(d *wire.Dec) ([]PromptArgument, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5242,6 +5313,7 @@ func decodePromptArgumentList(d *wire.Dec) ([]PromptArgument, error) {
 		}
 	}
 }
+
 func appendPromptArgumentList(b []byte, xs []PromptArgument) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5252,6 +5324,7 @@ func appendPromptArgumentList(b []byte, xs []PromptArgument) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodePromptList(d *wire.Dec) ([]Prompt, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5281,6 +5354,7 @@ func decodePromptList(d *wire.Dec) ([]Prompt, error) {
 		}
 	}
 }
+
 func appendPromptList(b []byte, xs []Prompt) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5291,6 +5365,7 @@ func appendPromptList(b []byte, xs []Prompt) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodePromptMessageList(d *wire.Dec) ([]PromptMessage, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5320,6 +5395,7 @@ func decodePromptMessageList(d *wire.Dec) ([]PromptMessage, error) {
 		}
 	}
 }
+
 func appendPromptMessageList(b []byte, xs []PromptMessage) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5330,6 +5406,7 @@ func appendPromptMessageList(b []byte, xs []PromptMessage) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeResourceContentsList(d *wire.Dec) ([]ResourceContents, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5359,6 +5436,7 @@ func decodeResourceContentsList(d *wire.Dec) ([]ResourceContents, error) {
 		}
 	}
 }
+
 func appendResourceContentsList(b []byte, xs []ResourceContents) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5369,6 +5447,7 @@ func appendResourceContentsList(b []byte, xs []ResourceContents) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeResourceList(d *wire.Dec) ([]Resource, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5398,6 +5477,7 @@ func decodeResourceList(d *wire.Dec) ([]Resource, error) {
 		}
 	}
 }
+
 func appendResourceList(b []byte, xs []Resource) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5408,6 +5488,7 @@ func appendResourceList(b []byte, xs []Resource) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeResourceTemplateList(d *wire.Dec) ([]ResourceTemplate, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5437,6 +5518,7 @@ func decodeResourceTemplateList(d *wire.Dec) ([]ResourceTemplate, error) {
 		}
 	}
 }
+
 func appendResourceTemplateList(b []byte, xs []ResourceTemplate) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5447,6 +5529,7 @@ func appendResourceTemplateList(b []byte, xs []ResourceTemplate) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeRoleList(d *wire.Dec) ([]Role, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5476,6 +5559,7 @@ func decodeRoleList(d *wire.Dec) ([]Role, error) {
 		}
 	}
 }
+
 func appendRoleList(b []byte, xs []Role) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5486,6 +5570,7 @@ func appendRoleList(b []byte, xs []Role) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeRootList(d *wire.Dec) ([]Root, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5515,6 +5600,7 @@ func decodeRootList(d *wire.Dec) ([]Root, error) {
 		}
 	}
 }
+
 func appendRootList(b []byte, xs []Root) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5525,6 +5611,7 @@ func appendRootList(b []byte, xs []Root) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeSamplingMessageList(d *wire.Dec) ([]SamplingMessage, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5554,6 +5641,7 @@ func decodeSamplingMessageList(d *wire.Dec) ([]SamplingMessage, error) {
 		}
 	}
 }
+
 func appendSamplingMessageList(b []byte, xs []SamplingMessage) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5564,6 +5652,7 @@ func appendSamplingMessageList(b []byte, xs []SamplingMessage) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeStringMap(d *wire.Dec) (map[string]string, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -5593,6 +5682,7 @@ func decodeStringMap(d *wire.Dec) (map[string]string, error) {
 		m[key] = v
 	}
 }
+
 func appendStringMap(b []byte, m map[string]string) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -5605,6 +5695,7 @@ func appendStringMap(b []byte, m map[string]string) []byte {
 	}
 	return append(b, '}')
 }
+
 func decodeToolList(d *wire.Dec) ([]Tool, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5634,6 +5725,7 @@ func decodeToolList(d *wire.Dec) ([]Tool, error) {
 		}
 	}
 }
+
 func appendToolList(b []byte, xs []Tool) []byte {
 	b = append(b, '[')
 	for i := range xs {

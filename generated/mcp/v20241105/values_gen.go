@@ -19,6 +19,7 @@ func (x *Annotations) Clone() *Annotations {
 	c.detach()
 	return &c
 }
+
 func (x *Annotations) detach() {
 	x.Audience = slices.Clone(x.Audience)
 	for i := range x.Audience {
@@ -63,6 +64,7 @@ func (x *BlobResourceContents) Clone() *BlobResourceContents {
 	c.detach()
 	return &c
 }
+
 func (x *BlobResourceContents) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Blob = strings.Clone(x.Blob)
@@ -92,6 +94,7 @@ func (x *CallToolParams) Clone() *CallToolParams {
 	c.detach()
 	return &c
 }
+
 func (x *CallToolParams) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Arguments = x.Arguments.Clone()
@@ -119,6 +122,7 @@ func (x *CallToolResult) Clone() *CallToolResult {
 	c.detach()
 	return &c
 }
+
 func (x *CallToolResult) detach() {
 	x.Content = slices.Clone(x.Content)
 	for i := range x.Content {
@@ -159,6 +163,7 @@ func (x *CancelledParams) Clone() *CancelledParams {
 	c.detach()
 	return &c
 }
+
 func (x *CancelledParams) detach() {
 	if x.Reason != nil {
 		x.Reason = new(strings.Clone(*x.Reason))
@@ -190,6 +195,7 @@ func (x *ClientCapabilities) Clone() *ClientCapabilities {
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilities) detach() {
 	if x.Experimental != nil {
 		m := make(map[string]wire.Raw, len(x.Experimental))
@@ -224,6 +230,7 @@ func (x *ClientCapabilitiesRoots) Clone() *ClientCapabilitiesRoots {
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilitiesRoots) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -251,6 +258,7 @@ func (x *CompleteArgument) Clone() *CompleteArgument {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteArgument) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Value = strings.Clone(x.Value)
@@ -277,6 +285,7 @@ func (x *CompleteParams) Clone() *CompleteParams {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteParams) detach() {
 	x.Argument.detach()
 	x.Ref = cloneCompleteReference(x.Ref)
@@ -310,10 +319,12 @@ func (x *UnknownCompleteReference) Clone() *UnknownCompleteReference {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownCompleteReference) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneCompleteReference(v CompleteReference) CompleteReference {
 	switch v := v.(type) {
 	case *PromptReference:
@@ -336,6 +347,7 @@ func (x *CompleteResult) Clone() *CompleteResult {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteResult) detach() {
 	x.Completion.detach()
 	x.Meta = x.Meta.Clone()
@@ -365,6 +377,7 @@ func (x *Completion) Clone() *Completion {
 	c.detach()
 	return &c
 }
+
 func (x *Completion) detach() {
 	x.Values = slices.Clone(x.Values)
 	for i := range x.Values {
@@ -402,10 +415,12 @@ func (x *UnknownContentBlock) Clone() *UnknownContentBlock {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownContentBlock) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneContentBlock(v ContentBlock) ContentBlock {
 	switch v := v.(type) {
 	case *TextContent:
@@ -430,6 +445,7 @@ func (x *CreateMessageParams) Clone() *CreateMessageParams {
 	c.detach()
 	return &c
 }
+
 func (x *CreateMessageParams) detach() {
 	x.Messages = slices.Clone(x.Messages)
 	for i := range x.Messages {
@@ -484,6 +500,7 @@ func (x *CreateMessageResult) Clone() *CreateMessageResult {
 	c.detach()
 	return &c
 }
+
 func (x *CreateMessageResult) detach() {
 	x.Content = cloneSamplingMessageContentBlock(x.Content)
 	x.Model = strings.Clone(x.Model)
@@ -524,6 +541,7 @@ func (x *EmbeddedResource) Clone() *EmbeddedResource {
 	c.detach()
 	return &c
 }
+
 func (x *EmbeddedResource) detach() {
 	x.Resource = cloneResourceContents(x.Resource)
 	x.Annotations = x.Annotations.Clone()
@@ -561,6 +579,7 @@ func (x *GetPromptParams) Clone() *GetPromptParams {
 	c.detach()
 	return &c
 }
+
 func (x *GetPromptParams) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Arguments != nil {
@@ -595,6 +614,7 @@ func (x *GetPromptResult) Clone() *GetPromptResult {
 	c.detach()
 	return &c
 }
+
 func (x *GetPromptResult) detach() {
 	x.Messages = slices.Clone(x.Messages)
 	for i := range x.Messages {
@@ -632,6 +652,7 @@ func (x *ImageContent) Clone() *ImageContent {
 	c.detach()
 	return &c
 }
+
 func (x *ImageContent) detach() {
 	x.Data = strings.Clone(x.Data)
 	x.MIMEType = strings.Clone(x.MIMEType)
@@ -664,6 +685,7 @@ func (x *Implementation) Clone() *Implementation {
 	c.detach()
 	return &c
 }
+
 func (x *Implementation) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Version = strings.Clone(x.Version)
@@ -690,6 +712,7 @@ func (x *InitializeParams) Clone() *InitializeParams {
 	c.detach()
 	return &c
 }
+
 func (x *InitializeParams) detach() {
 	x.Capabilities.detach()
 	x.ClientInfo.detach()
@@ -718,6 +741,7 @@ func (x *InitializeResult) Clone() *InitializeResult {
 	c.detach()
 	return &c
 }
+
 func (x *InitializeResult) detach() {
 	x.Capabilities.detach()
 	x.ProtocolVersion = strings.Clone(x.ProtocolVersion)
@@ -749,6 +773,7 @@ func (x *InitializedParams) Clone() *InitializedParams {
 	c.detach()
 	return &c
 }
+
 func (x *InitializedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -774,6 +799,7 @@ func (x *ListPromptsParams) Clone() *ListPromptsParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListPromptsParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -802,6 +828,7 @@ func (x *ListPromptsResult) Clone() *ListPromptsResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListPromptsResult) detach() {
 	x.Prompts = slices.Clone(x.Prompts)
 	for i := range x.Prompts {
@@ -834,6 +861,7 @@ func (x *ListResourceTemplatesParams) Clone() *ListResourceTemplatesParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourceTemplatesParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -862,6 +890,7 @@ func (x *ListResourceTemplatesResult) Clone() *ListResourceTemplatesResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourceTemplatesResult) detach() {
 	x.ResourceTemplates = slices.Clone(x.ResourceTemplates)
 	for i := range x.ResourceTemplates {
@@ -899,6 +928,7 @@ func (x *ListResourcesParams) Clone() *ListResourcesParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourcesParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -927,6 +957,7 @@ func (x *ListResourcesResult) Clone() *ListResourcesResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourcesResult) detach() {
 	x.Resources = slices.Clone(x.Resources)
 	for i := range x.Resources {
@@ -964,6 +995,7 @@ func (x *ListRootsParams) Clone() *ListRootsParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListRootsParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -989,6 +1021,7 @@ func (x *ListRootsResult) Clone() *ListRootsResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListRootsResult) detach() {
 	x.Roots = slices.Clone(x.Roots)
 	for i := range x.Roots {
@@ -1018,6 +1051,7 @@ func (x *ListToolsParams) Clone() *ListToolsParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListToolsParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -1046,6 +1080,7 @@ func (x *ListToolsResult) Clone() *ListToolsResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListToolsResult) detach() {
 	x.Tools = slices.Clone(x.Tools)
 	for i := range x.Tools {
@@ -1078,6 +1113,7 @@ func (x *LoggingMessageParams) Clone() *LoggingMessageParams {
 	c.detach()
 	return &c
 }
+
 func (x *LoggingMessageParams) detach() {
 	x.Data = x.Data.Clone()
 	x.Level = LoggingLevel(strings.Clone(string(x.Level)))
@@ -1111,6 +1147,7 @@ func (x *ModelHint) Clone() *ModelHint {
 	c.detach()
 	return &c
 }
+
 func (x *ModelHint) detach() {
 	if x.Name != nil {
 		x.Name = new(strings.Clone(*x.Name))
@@ -1138,6 +1175,7 @@ func (x *ModelPreferences) Clone() *ModelPreferences {
 	c.detach()
 	return &c
 }
+
 func (x *ModelPreferences) detach() {
 	if x.CostPriority != nil {
 		x.CostPriority = new(*x.CostPriority)
@@ -1193,6 +1231,7 @@ func (x *PingParams) Clone() *PingParams {
 	c.detach()
 	return &c
 }
+
 func (x *PingParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1218,6 +1257,7 @@ func (x *ProgressParams) Clone() *ProgressParams {
 	c.detach()
 	return &c
 }
+
 func (x *ProgressParams) detach() {
 	if x.Total != nil {
 		x.Total = new(*x.Total)
@@ -1249,6 +1289,7 @@ func (x *Prompt) Clone() *Prompt {
 	c.detach()
 	return &c
 }
+
 func (x *Prompt) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Description != nil {
@@ -1281,6 +1322,7 @@ func (x *PromptArgument) Clone() *PromptArgument {
 	c.detach()
 	return &c
 }
+
 func (x *PromptArgument) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Description != nil {
@@ -1312,6 +1354,7 @@ func (x *PromptListChangedParams) Clone() *PromptListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *PromptListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1337,6 +1380,7 @@ func (x *PromptMessage) Clone() *PromptMessage {
 	c.detach()
 	return &c
 }
+
 func (x *PromptMessage) detach() {
 	x.Content = cloneContentBlock(x.Content)
 	x.Role = Role(strings.Clone(string(x.Role)))
@@ -1372,6 +1416,7 @@ func (x *PromptReference) Clone() *PromptReference {
 	c.detach()
 	return &c
 }
+
 func (x *PromptReference) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Extra = x.Extra.Clone()
@@ -1397,6 +1442,7 @@ func (x *ReadResourceParams) Clone() *ReadResourceParams {
 	c.detach()
 	return &c
 }
+
 func (x *ReadResourceParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()
@@ -1423,6 +1469,7 @@ func (x *ReadResourceResult) Clone() *ReadResourceResult {
 	c.detach()
 	return &c
 }
+
 func (x *ReadResourceResult) detach() {
 	x.Contents = slices.Clone(x.Contents)
 	for i := range x.Contents {
@@ -1460,6 +1507,7 @@ func (x *RequestMeta) Clone() *RequestMeta {
 	c.detach()
 	return &c
 }
+
 func (x *RequestMeta) detach() {
 	x.Extra = x.Extra.Clone()
 }
@@ -1484,6 +1532,7 @@ func (x *Resource) Clone() *Resource {
 	c.detach()
 	return &c
 }
+
 func (x *Resource) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.URI = strings.Clone(x.URI)
@@ -1525,10 +1574,12 @@ func (x *UnknownResourceContents) Clone() *UnknownResourceContents {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownResourceContents) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneResourceContents(v ResourceContents) ResourceContents {
 	switch v := v.(type) {
 	case *TextResourceContents:
@@ -1551,6 +1602,7 @@ func (x *ResourceListChangedParams) Clone() *ResourceListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1576,6 +1628,7 @@ func (x *ResourceTemplate) Clone() *ResourceTemplate {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceTemplate) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.URITemplate = strings.Clone(x.URITemplate)
@@ -1614,6 +1667,7 @@ func (x *ResourceTemplateReference) Clone() *ResourceTemplateReference {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceTemplateReference) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Extra = x.Extra.Clone()
@@ -1639,6 +1693,7 @@ func (x *ResourceUpdatedParams) Clone() *ResourceUpdatedParams {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceUpdatedParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()
@@ -1665,6 +1720,7 @@ func (x *Result) Clone() *Result {
 	c.detach()
 	return &c
 }
+
 func (x *Result) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1690,6 +1746,7 @@ func (x *Root) Clone() *Root {
 	c.detach()
 	return &c
 }
+
 func (x *Root) detach() {
 	x.URI = strings.Clone(x.URI)
 	if x.Name != nil {
@@ -1718,6 +1775,7 @@ func (x *RootsListChangedParams) Clone() *RootsListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *RootsListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1743,6 +1801,7 @@ func (x *SamplingMessage) Clone() *SamplingMessage {
 	c.detach()
 	return &c
 }
+
 func (x *SamplingMessage) detach() {
 	x.Content = cloneSamplingMessageContentBlock(x.Content)
 	x.Role = Role(strings.Clone(string(x.Role)))
@@ -1778,10 +1837,12 @@ func (x *UnknownSamplingMessageContentBlock) Clone() *UnknownSamplingMessageCont
 	c.detach()
 	return &c
 }
+
 func (x *UnknownSamplingMessageContentBlock) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneSamplingMessageContentBlock(v SamplingMessageContentBlock) SamplingMessageContentBlock {
 	switch v := v.(type) {
 	case *TextContent:
@@ -1804,6 +1865,7 @@ func (x *ServerCapabilities) Clone() *ServerCapabilities {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilities) detach() {
 	if x.Experimental != nil {
 		m := make(map[string]wire.Raw, len(x.Experimental))
@@ -1840,6 +1902,7 @@ func (x *ServerCapabilitiesPrompts) Clone() *ServerCapabilitiesPrompts {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesPrompts) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -1867,6 +1930,7 @@ func (x *ServerCapabilitiesResources) Clone() *ServerCapabilitiesResources {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesResources) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -1897,6 +1961,7 @@ func (x *ServerCapabilitiesTools) Clone() *ServerCapabilitiesTools {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesTools) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -1924,6 +1989,7 @@ func (x *SetLevelParams) Clone() *SetLevelParams {
 	c.detach()
 	return &c
 }
+
 func (x *SetLevelParams) detach() {
 	x.Level = LoggingLevel(strings.Clone(string(x.Level)))
 	x.Meta = x.Meta.Clone()
@@ -1953,6 +2019,7 @@ func (x *SubscribeParams) Clone() *SubscribeParams {
 	c.detach()
 	return &c
 }
+
 func (x *SubscribeParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()
@@ -1979,6 +2046,7 @@ func (x *TextContent) Clone() *TextContent {
 	c.detach()
 	return &c
 }
+
 func (x *TextContent) detach() {
 	x.Text = strings.Clone(x.Text)
 	x.Annotations = x.Annotations.Clone()
@@ -2010,6 +2078,7 @@ func (x *TextResourceContents) Clone() *TextResourceContents {
 	c.detach()
 	return &c
 }
+
 func (x *TextResourceContents) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Text = strings.Clone(x.Text)
@@ -2039,6 +2108,7 @@ func (x *Tool) Clone() *Tool {
 	c.detach()
 	return &c
 }
+
 func (x *Tool) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.InputSchema = x.InputSchema.Clone()
@@ -2068,6 +2138,7 @@ func (x *ToolListChangedParams) Clone() *ToolListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *ToolListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -2093,6 +2164,7 @@ func (x *UnsubscribeParams) Clone() *UnsubscribeParams {
 	c.detach()
 	return &c
 }
+
 func (x *UnsubscribeParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()

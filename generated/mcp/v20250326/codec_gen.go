@@ -77,6 +77,7 @@ func (x *Annotations) UnmarshalJSON(data []byte) error {
 	*x = Annotations{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownAnnotations(name string) bool {
 	switch name {
 	case "audience", "priority":
@@ -160,6 +161,7 @@ func (x *AudioContent) UnmarshalJSON(data []byte) error {
 	*x = AudioContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownAudioContent(name string) bool {
 	switch name {
 	case "type", "data", "mimeType", "annotations":
@@ -237,6 +239,7 @@ func (x *BlobResourceContents) UnmarshalJSON(data []byte) error {
 	*x = BlobResourceContents{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownBlobResourceContents(name string) bool {
 	switch name {
 	case "uri", "blob", "mimeType":
@@ -319,6 +322,7 @@ func (x *CallToolParams) UnmarshalJSON(data []byte) error {
 	*x = CallToolParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCallToolParams(name string) bool {
 	switch name {
 	case "name", "arguments", "_meta":
@@ -410,6 +414,7 @@ func (x *CallToolResult) UnmarshalJSON(data []byte) error {
 	*x = CallToolResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCallToolResult(name string) bool {
 	switch name {
 	case "content", "isError", "_meta":
@@ -489,6 +494,7 @@ func (x *CancelledParams) UnmarshalJSON(data []byte) error {
 	*x = CancelledParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCancelledParams(name string) bool {
 	switch name {
 	case "requestId", "reason", "_meta":
@@ -574,6 +580,7 @@ func (x *ClientCapabilities) UnmarshalJSON(data []byte) error {
 	*x = ClientCapabilities{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilities(name string) bool {
 	switch name {
 	case "experimental", "roots", "sampling":
@@ -642,6 +649,7 @@ func (x *ClientCapabilitiesRoots) UnmarshalJSON(data []byte) error {
 	*x = ClientCapabilitiesRoots{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilitiesRoots(name string) bool {
 	switch name {
 	case "listChanged":
@@ -713,6 +721,7 @@ func (x *CompleteArgument) UnmarshalJSON(data []byte) error {
 	*x = CompleteArgument{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteArgument(name string) bool {
 	switch name {
 	case "name", "value":
@@ -793,6 +802,7 @@ func (x *CompleteParams) UnmarshalJSON(data []byte) error {
 	*x = CompleteParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteParams(name string) bool {
 	switch name {
 	case "argument", "ref", "_meta":
@@ -866,6 +876,7 @@ func (x *CompleteResult) UnmarshalJSON(data []byte) error {
 	*x = CompleteResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteResult(name string) bool {
 	switch name {
 	case "completion", "_meta":
@@ -957,6 +968,7 @@ func (x *Completion) UnmarshalJSON(data []byte) error {
 	*x = Completion{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompletion(name string) bool {
 	switch name {
 	case "values", "hasMore", "total":
@@ -1078,6 +1090,7 @@ func (x *CreateMessageParams) UnmarshalJSON(data []byte) error {
 	*x = CreateMessageParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCreateMessageParams(name string) bool {
 	switch name {
 	case "maxTokens", "messages", "includeContext", "metadata", "modelPreferences", "stopSequences", "systemPrompt", "temperature", "_meta":
@@ -1167,6 +1180,7 @@ func (x *CreateMessageResult) UnmarshalJSON(data []byte) error {
 	*x = CreateMessageResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCreateMessageResult(name string) bool {
 	switch name {
 	case "content", "model", "role", "stopReason", "_meta":
@@ -1246,6 +1260,7 @@ func (x *EmbeddedResource) UnmarshalJSON(data []byte) error {
 	*x = EmbeddedResource{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownEmbeddedResource(name string) bool {
 	switch name {
 	case "type", "resource", "annotations":
@@ -1330,6 +1345,7 @@ func (x *GetPromptParams) UnmarshalJSON(data []byte) error {
 	*x = GetPromptParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownGetPromptParams(name string) bool {
 	switch name {
 	case "name", "arguments", "_meta":
@@ -1421,6 +1437,7 @@ func (x *GetPromptResult) UnmarshalJSON(data []byte) error {
 	*x = GetPromptResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownGetPromptResult(name string) bool {
 	switch name {
 	case "messages", "description", "_meta":
@@ -1504,6 +1521,7 @@ func (x *ImageContent) UnmarshalJSON(data []byte) error {
 	*x = ImageContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownImageContent(name string) bool {
 	switch name {
 	case "type", "data", "mimeType", "annotations":
@@ -1575,6 +1593,7 @@ func (x *Implementation) UnmarshalJSON(data []byte) error {
 	*x = Implementation{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownImplementation(name string) bool {
 	switch name {
 	case "name", "version":
@@ -1659,6 +1678,7 @@ func (x *InitializeParams) UnmarshalJSON(data []byte) error {
 	*x = InitializeParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownInitializeParams(name string) bool {
 	switch name {
 	case "capabilities", "clientInfo", "protocolVersion", "_meta":
@@ -1746,6 +1766,7 @@ func (x *InitializeResult) UnmarshalJSON(data []byte) error {
 	*x = InitializeResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownInitializeResult(name string) bool {
 	switch name {
 	case "capabilities", "protocolVersion", "serverInfo", "instructions", "_meta":
@@ -1814,6 +1835,7 @@ func (x *InitializedParams) UnmarshalJSON(data []byte) error {
 	*x = InitializedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownInitializedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -1891,6 +1913,7 @@ func (x *ListPromptsParams) UnmarshalJSON(data []byte) error {
 	*x = ListPromptsParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListPromptsParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -1982,6 +2005,7 @@ func (x *ListPromptsResult) UnmarshalJSON(data []byte) error {
 	*x = ListPromptsResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListPromptsResult(name string) bool {
 	switch name {
 	case "prompts", "nextCursor", "_meta":
@@ -2059,6 +2083,7 @@ func (x *ListResourceTemplatesParams) UnmarshalJSON(data []byte) error {
 	*x = ListResourceTemplatesParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourceTemplatesParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -2150,6 +2175,7 @@ func (x *ListResourceTemplatesResult) UnmarshalJSON(data []byte) error {
 	*x = ListResourceTemplatesResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourceTemplatesResult(name string) bool {
 	switch name {
 	case "resourceTemplates", "nextCursor", "_meta":
@@ -2227,6 +2253,7 @@ func (x *ListResourcesParams) UnmarshalJSON(data []byte) error {
 	*x = ListResourcesParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourcesParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -2318,6 +2345,7 @@ func (x *ListResourcesResult) UnmarshalJSON(data []byte) error {
 	*x = ListResourcesResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourcesResult(name string) bool {
 	switch name {
 	case "resources", "nextCursor", "_meta":
@@ -2389,6 +2417,7 @@ func (x *ListRootsParams) UnmarshalJSON(data []byte) error {
 	*x = ListRootsParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListRootsParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -2474,6 +2503,7 @@ func (x *ListRootsResult) UnmarshalJSON(data []byte) error {
 	*x = ListRootsResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListRootsResult(name string) bool {
 	switch name {
 	case "roots", "_meta":
@@ -2551,6 +2581,7 @@ func (x *ListToolsParams) UnmarshalJSON(data []byte) error {
 	*x = ListToolsParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListToolsParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -2642,6 +2673,7 @@ func (x *ListToolsResult) UnmarshalJSON(data []byte) error {
 	*x = ListToolsResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListToolsResult(name string) bool {
 	switch name {
 	case "tools", "nextCursor", "_meta":
@@ -2725,6 +2757,7 @@ func (x *LoggingMessageParams) UnmarshalJSON(data []byte) error {
 	*x = LoggingMessageParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownLoggingMessageParams(name string) bool {
 	switch name {
 	case "data", "level", "logger", "_meta":
@@ -2793,6 +2826,7 @@ func (x *ModelHint) UnmarshalJSON(data []byte) error {
 	*x = ModelHint{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownModelHint(name string) bool {
 	switch name {
 	case "name":
@@ -2881,6 +2915,7 @@ func (x *ModelPreferences) UnmarshalJSON(data []byte) error {
 	*x = ModelPreferences{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownModelPreferences(name string) bool {
 	switch name {
 	case "costPriority", "hints", "intelligencePriority", "speedPriority":
@@ -2952,6 +2987,7 @@ func (x *PingParams) UnmarshalJSON(data []byte) error {
 	*x = PingParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPingParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -3041,6 +3077,7 @@ func (x *ProgressParams) UnmarshalJSON(data []byte) error {
 	*x = ProgressParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownProgressParams(name string) bool {
 	switch name {
 	case "progress", "progressToken", "message", "total", "_meta":
@@ -3122,6 +3159,7 @@ func (x *Prompt) UnmarshalJSON(data []byte) error {
 	*x = Prompt{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPrompt(name string) bool {
 	switch name {
 	case "name", "description", "arguments":
@@ -3201,6 +3239,7 @@ func (x *PromptArgument) UnmarshalJSON(data []byte) error {
 	*x = PromptArgument{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptArgument(name string) bool {
 	switch name {
 	case "name", "description", "required":
@@ -3269,6 +3308,7 @@ func (x *PromptListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = PromptListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -3340,6 +3380,7 @@ func (x *PromptMessage) UnmarshalJSON(data []byte) error {
 	*x = PromptMessage{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptMessage(name string) bool {
 	switch name {
 	case "content", "role":
@@ -3410,6 +3451,7 @@ func (x *PromptReference) UnmarshalJSON(data []byte) error {
 	*x = PromptReference{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptReference(name string) bool {
 	switch name {
 	case "type", "name":
@@ -3486,6 +3528,7 @@ func (x *ReadResourceParams) UnmarshalJSON(data []byte) error {
 	*x = ReadResourceParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownReadResourceParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -3571,6 +3614,7 @@ func (x *ReadResourceResult) UnmarshalJSON(data []byte) error {
 	*x = ReadResourceResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownReadResourceResult(name string) bool {
 	switch name {
 	case "contents", "_meta":
@@ -3641,6 +3685,7 @@ func (x *RequestMeta) UnmarshalJSON(data []byte) error {
 	*x = RequestMeta{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownRequestMeta(name string) bool {
 	switch name {
 	case "progressToken":
@@ -3739,6 +3784,7 @@ func (x *Resource) UnmarshalJSON(data []byte) error {
 	*x = Resource{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResource(name string) bool {
 	switch name {
 	case "name", "uri", "description", "annotations", "mimeType", "size":
@@ -3807,6 +3853,7 @@ func (x *ResourceListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = ResourceListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -3899,6 +3946,7 @@ func (x *ResourceTemplate) UnmarshalJSON(data []byte) error {
 	*x = ResourceTemplate{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceTemplate(name string) bool {
 	switch name {
 	case "name", "uriTemplate", "description", "annotations", "mimeType":
@@ -3969,6 +4017,7 @@ func (x *ResourceTemplateReference) UnmarshalJSON(data []byte) error {
 	*x = ResourceTemplateReference{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceTemplateReference(name string) bool {
 	switch name {
 	case "type", "uri":
@@ -4042,6 +4091,7 @@ func (x *ResourceUpdatedParams) UnmarshalJSON(data []byte) error {
 	*x = ResourceUpdatedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceUpdatedParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -4110,6 +4160,7 @@ func (x *Result) UnmarshalJSON(data []byte) error {
 	*x = Result{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResult(name string) bool {
 	switch name {
 	case "_meta":
@@ -4183,6 +4234,7 @@ func (x *Root) UnmarshalJSON(data []byte) error {
 	*x = Root{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownRoot(name string) bool {
 	switch name {
 	case "uri", "name":
@@ -4251,6 +4303,7 @@ func (x *RootsListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = RootsListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownRootsListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -4322,6 +4375,7 @@ func (x *SamplingMessage) UnmarshalJSON(data []byte) error {
 	*x = SamplingMessage{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSamplingMessage(name string) bool {
 	switch name {
 	case "content", "role":
@@ -4431,6 +4485,7 @@ func (x *ServerCapabilities) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilities{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilities(name string) bool {
 	switch name {
 	case "completions", "experimental", "logging", "prompts", "resources", "tools":
@@ -4499,6 +4554,7 @@ func (x *ServerCapabilitiesPrompts) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesPrompts{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesPrompts(name string) bool {
 	switch name {
 	case "listChanged":
@@ -4573,6 +4629,7 @@ func (x *ServerCapabilitiesResources) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesResources{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesResources(name string) bool {
 	switch name {
 	case "listChanged", "subscribe":
@@ -4641,6 +4698,7 @@ func (x *ServerCapabilitiesTools) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesTools{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesTools(name string) bool {
 	switch name {
 	case "listChanged":
@@ -4717,6 +4775,7 @@ func (x *SetLevelParams) UnmarshalJSON(data []byte) error {
 	*x = SetLevelParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSetLevelParams(name string) bool {
 	switch name {
 	case "level", "_meta":
@@ -4793,6 +4852,7 @@ func (x *SubscribeParams) UnmarshalJSON(data []byte) error {
 	*x = SubscribeParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSubscribeParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -4872,6 +4932,7 @@ func (x *TextContent) UnmarshalJSON(data []byte) error {
 	*x = TextContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTextContent(name string) bool {
 	switch name {
 	case "type", "text", "annotations":
@@ -4949,6 +5010,7 @@ func (x *TextResourceContents) UnmarshalJSON(data []byte) error {
 	*x = TextResourceContents{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTextResourceContents(name string) bool {
 	switch name {
 	case "uri", "text", "mimeType":
@@ -5047,6 +5109,7 @@ func (x *Tool) UnmarshalJSON(data []byte) error {
 	*x = Tool{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTool(name string) bool {
 	switch name {
 	case "name", "inputSchema", "description", "annotations":
@@ -5139,6 +5202,7 @@ func (x *ToolAnnotations) UnmarshalJSON(data []byte) error {
 	*x = ToolAnnotations{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolAnnotations(name string) bool {
 	switch name {
 	case "title", "destructiveHint", "idempotentHint", "openWorldHint", "readOnlyHint":
@@ -5207,6 +5271,7 @@ func (x *ToolListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = ToolListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -5283,6 +5348,7 @@ func (x *UnsubscribeParams) UnmarshalJSON(data []byte) error {
 	*x = UnsubscribeParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownUnsubscribeParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -5290,6 +5356,7 @@ func knownUnsubscribeParams(name string) bool {
 	}
 	return false
 }
+
 func decodeContentBlockList(d *wire.Dec) ([]ContentBlock, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5319,6 +5386,7 @@ func decodeContentBlockList(d *wire.Dec) ([]ContentBlock, error) {
 		}
 	}
 }
+
 func appendContentBlockList(b []byte, xs []ContentBlock) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5329,6 +5397,7 @@ func appendContentBlockList(b []byte, xs []ContentBlock) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeModelHintList(d *wire.Dec) ([]ModelHint, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5358,6 +5427,7 @@ func decodeModelHintList(d *wire.Dec) ([]ModelHint, error) {
 		}
 	}
 }
+
 func appendModelHintList(b []byte, xs []ModelHint) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5368,6 +5438,7 @@ func appendModelHintList(b []byte, xs []ModelHint) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeObjectMap(d *wire.Dec) (map[string]wire.Raw, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -5397,6 +5468,7 @@ func decodeObjectMap(d *wire.Dec) (map[string]wire.Raw, error) {
 		m[key] = v
 	}
 }
+
 func appendObjectMap(b []byte, m map[string]wire.Raw) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -5409,6 +5481,7 @@ func appendObjectMap(b []byte, m map[string]wire.Raw) []byte {
 	}
 	return append(b, '}')
 }
+
 func decodePromptArgumentList(d *wire.Dec) ([]PromptArgument, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5438,6 +5511,7 @@ func decodePromptArgumentList(d *wire.Dec) ([]PromptArgument, error) {
 		}
 	}
 }
+
 func appendPromptArgumentList(b []byte, xs []PromptArgument) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5448,6 +5522,7 @@ func appendPromptArgumentList(b []byte, xs []PromptArgument) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodePromptList(d *wire.Dec) ([]Prompt, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5477,6 +5552,7 @@ func decodePromptList(d *wire.Dec) ([]Prompt, error) {
 		}
 	}
 }
+
 func appendPromptList(b []byte, xs []Prompt) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5487,6 +5563,7 @@ func appendPromptList(b []byte, xs []Prompt) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodePromptMessageList(d *wire.Dec) ([]PromptMessage, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5516,6 +5593,7 @@ func decodePromptMessageList(d *wire.Dec) ([]PromptMessage, error) {
 		}
 	}
 }
+
 func appendPromptMessageList(b []byte, xs []PromptMessage) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5526,6 +5604,7 @@ func appendPromptMessageList(b []byte, xs []PromptMessage) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeResourceContentsList(d *wire.Dec) ([]ResourceContents, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5555,6 +5634,7 @@ func decodeResourceContentsList(d *wire.Dec) ([]ResourceContents, error) {
 		}
 	}
 }
+
 func appendResourceContentsList(b []byte, xs []ResourceContents) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5565,6 +5645,7 @@ func appendResourceContentsList(b []byte, xs []ResourceContents) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeResourceList(d *wire.Dec) ([]Resource, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5594,6 +5675,7 @@ func decodeResourceList(d *wire.Dec) ([]Resource, error) {
 		}
 	}
 }
+
 func appendResourceList(b []byte, xs []Resource) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5604,6 +5686,7 @@ func appendResourceList(b []byte, xs []Resource) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeResourceTemplateList(d *wire.Dec) ([]ResourceTemplate, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5633,6 +5716,7 @@ func decodeResourceTemplateList(d *wire.Dec) ([]ResourceTemplate, error) {
 		}
 	}
 }
+
 func appendResourceTemplateList(b []byte, xs []ResourceTemplate) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5643,6 +5727,7 @@ func appendResourceTemplateList(b []byte, xs []ResourceTemplate) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeRoleList(d *wire.Dec) ([]Role, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5672,6 +5757,7 @@ func decodeRoleList(d *wire.Dec) ([]Role, error) {
 		}
 	}
 }
+
 func appendRoleList(b []byte, xs []Role) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5682,6 +5768,7 @@ func appendRoleList(b []byte, xs []Role) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeRootList(d *wire.Dec) ([]Root, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5711,6 +5798,7 @@ func decodeRootList(d *wire.Dec) ([]Root, error) {
 		}
 	}
 }
+
 func appendRootList(b []byte, xs []Root) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5721,6 +5809,7 @@ func appendRootList(b []byte, xs []Root) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeSamplingMessageList(d *wire.Dec) ([]SamplingMessage, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5750,6 +5839,7 @@ func decodeSamplingMessageList(d *wire.Dec) ([]SamplingMessage, error) {
 		}
 	}
 }
+
 func appendSamplingMessageList(b []byte, xs []SamplingMessage) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -5760,6 +5850,7 @@ func appendSamplingMessageList(b []byte, xs []SamplingMessage) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeStringMap(d *wire.Dec) (map[string]string, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -5789,6 +5880,7 @@ func decodeStringMap(d *wire.Dec) (map[string]string, error) {
 		m[key] = v
 	}
 }
+
 func appendStringMap(b []byte, m map[string]string) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -5801,6 +5893,7 @@ func appendStringMap(b []byte, m map[string]string) []byte {
 	}
 	return append(b, '}')
 }
+
 func decodeToolList(d *wire.Dec) ([]Tool, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -5830,6 +5923,7 @@ func decodeToolList(d *wire.Dec) ([]Tool, error) {
 		}
 	}
 }
+
 func appendToolList(b []byte, xs []Tool) []byte {
 	b = append(b, '[')
 	for i := range xs {

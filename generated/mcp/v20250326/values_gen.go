@@ -19,6 +19,7 @@ func (x *Annotations) Clone() *Annotations {
 	c.detach()
 	return &c
 }
+
 func (x *Annotations) detach() {
 	x.Audience = slices.Clone(x.Audience)
 	for i := range x.Audience {
@@ -63,6 +64,7 @@ func (x *AudioContent) Clone() *AudioContent {
 	c.detach()
 	return &c
 }
+
 func (x *AudioContent) detach() {
 	x.Data = strings.Clone(x.Data)
 	x.MIMEType = strings.Clone(x.MIMEType)
@@ -95,6 +97,7 @@ func (x *BlobResourceContents) Clone() *BlobResourceContents {
 	c.detach()
 	return &c
 }
+
 func (x *BlobResourceContents) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Blob = strings.Clone(x.Blob)
@@ -124,6 +127,7 @@ func (x *CallToolParams) Clone() *CallToolParams {
 	c.detach()
 	return &c
 }
+
 func (x *CallToolParams) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Arguments = x.Arguments.Clone()
@@ -151,6 +155,7 @@ func (x *CallToolResult) Clone() *CallToolResult {
 	c.detach()
 	return &c
 }
+
 func (x *CallToolResult) detach() {
 	x.Content = slices.Clone(x.Content)
 	for i := range x.Content {
@@ -191,6 +196,7 @@ func (x *CancelledParams) Clone() *CancelledParams {
 	c.detach()
 	return &c
 }
+
 func (x *CancelledParams) detach() {
 	if x.Reason != nil {
 		x.Reason = new(strings.Clone(*x.Reason))
@@ -222,6 +228,7 @@ func (x *ClientCapabilities) Clone() *ClientCapabilities {
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilities) detach() {
 	if x.Experimental != nil {
 		m := make(map[string]wire.Raw, len(x.Experimental))
@@ -256,6 +263,7 @@ func (x *ClientCapabilitiesRoots) Clone() *ClientCapabilitiesRoots {
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilitiesRoots) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -283,6 +291,7 @@ func (x *CompleteArgument) Clone() *CompleteArgument {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteArgument) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Value = strings.Clone(x.Value)
@@ -309,6 +318,7 @@ func (x *CompleteParams) Clone() *CompleteParams {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteParams) detach() {
 	x.Argument.detach()
 	x.Ref = cloneCompleteReference(x.Ref)
@@ -342,10 +352,12 @@ func (x *UnknownCompleteReference) Clone() *UnknownCompleteReference {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownCompleteReference) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneCompleteReference(v CompleteReference) CompleteReference {
 	switch v := v.(type) {
 	case *PromptReference:
@@ -368,6 +380,7 @@ func (x *CompleteResult) Clone() *CompleteResult {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteResult) detach() {
 	x.Completion.detach()
 	x.Meta = x.Meta.Clone()
@@ -397,6 +410,7 @@ func (x *Completion) Clone() *Completion {
 	c.detach()
 	return &c
 }
+
 func (x *Completion) detach() {
 	x.Values = slices.Clone(x.Values)
 	for i := range x.Values {
@@ -434,10 +448,12 @@ func (x *UnknownContentBlock) Clone() *UnknownContentBlock {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownContentBlock) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneContentBlock(v ContentBlock) ContentBlock {
 	switch v := v.(type) {
 	case *TextContent:
@@ -464,6 +480,7 @@ func (x *CreateMessageParams) Clone() *CreateMessageParams {
 	c.detach()
 	return &c
 }
+
 func (x *CreateMessageParams) detach() {
 	x.Messages = slices.Clone(x.Messages)
 	for i := range x.Messages {
@@ -518,6 +535,7 @@ func (x *CreateMessageResult) Clone() *CreateMessageResult {
 	c.detach()
 	return &c
 }
+
 func (x *CreateMessageResult) detach() {
 	x.Content = cloneSamplingMessageContentBlock(x.Content)
 	x.Model = strings.Clone(x.Model)
@@ -558,6 +576,7 @@ func (x *EmbeddedResource) Clone() *EmbeddedResource {
 	c.detach()
 	return &c
 }
+
 func (x *EmbeddedResource) detach() {
 	x.Resource = cloneResourceContents(x.Resource)
 	x.Annotations = x.Annotations.Clone()
@@ -595,6 +614,7 @@ func (x *GetPromptParams) Clone() *GetPromptParams {
 	c.detach()
 	return &c
 }
+
 func (x *GetPromptParams) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Arguments != nil {
@@ -629,6 +649,7 @@ func (x *GetPromptResult) Clone() *GetPromptResult {
 	c.detach()
 	return &c
 }
+
 func (x *GetPromptResult) detach() {
 	x.Messages = slices.Clone(x.Messages)
 	for i := range x.Messages {
@@ -666,6 +687,7 @@ func (x *ImageContent) Clone() *ImageContent {
 	c.detach()
 	return &c
 }
+
 func (x *ImageContent) detach() {
 	x.Data = strings.Clone(x.Data)
 	x.MIMEType = strings.Clone(x.MIMEType)
@@ -698,6 +720,7 @@ func (x *Implementation) Clone() *Implementation {
 	c.detach()
 	return &c
 }
+
 func (x *Implementation) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Version = strings.Clone(x.Version)
@@ -724,6 +747,7 @@ func (x *InitializeParams) Clone() *InitializeParams {
 	c.detach()
 	return &c
 }
+
 func (x *InitializeParams) detach() {
 	x.Capabilities.detach()
 	x.ClientInfo.detach()
@@ -752,6 +776,7 @@ func (x *InitializeResult) Clone() *InitializeResult {
 	c.detach()
 	return &c
 }
+
 func (x *InitializeResult) detach() {
 	x.Capabilities.detach()
 	x.ProtocolVersion = strings.Clone(x.ProtocolVersion)
@@ -783,6 +808,7 @@ func (x *InitializedParams) Clone() *InitializedParams {
 	c.detach()
 	return &c
 }
+
 func (x *InitializedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -808,6 +834,7 @@ func (x *ListPromptsParams) Clone() *ListPromptsParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListPromptsParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -836,6 +863,7 @@ func (x *ListPromptsResult) Clone() *ListPromptsResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListPromptsResult) detach() {
 	x.Prompts = slices.Clone(x.Prompts)
 	for i := range x.Prompts {
@@ -868,6 +896,7 @@ func (x *ListResourceTemplatesParams) Clone() *ListResourceTemplatesParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourceTemplatesParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -896,6 +925,7 @@ func (x *ListResourceTemplatesResult) Clone() *ListResourceTemplatesResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourceTemplatesResult) detach() {
 	x.ResourceTemplates = slices.Clone(x.ResourceTemplates)
 	for i := range x.ResourceTemplates {
@@ -933,6 +963,7 @@ func (x *ListResourcesParams) Clone() *ListResourcesParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourcesParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -961,6 +992,7 @@ func (x *ListResourcesResult) Clone() *ListResourcesResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourcesResult) detach() {
 	x.Resources = slices.Clone(x.Resources)
 	for i := range x.Resources {
@@ -998,6 +1030,7 @@ func (x *ListRootsParams) Clone() *ListRootsParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListRootsParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1023,6 +1056,7 @@ func (x *ListRootsResult) Clone() *ListRootsResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListRootsResult) detach() {
 	x.Roots = slices.Clone(x.Roots)
 	for i := range x.Roots {
@@ -1052,6 +1086,7 @@ func (x *ListToolsParams) Clone() *ListToolsParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListToolsParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -1080,6 +1115,7 @@ func (x *ListToolsResult) Clone() *ListToolsResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListToolsResult) detach() {
 	x.Tools = slices.Clone(x.Tools)
 	for i := range x.Tools {
@@ -1112,6 +1148,7 @@ func (x *LoggingMessageParams) Clone() *LoggingMessageParams {
 	c.detach()
 	return &c
 }
+
 func (x *LoggingMessageParams) detach() {
 	x.Data = x.Data.Clone()
 	x.Level = LoggingLevel(strings.Clone(string(x.Level)))
@@ -1145,6 +1182,7 @@ func (x *ModelHint) Clone() *ModelHint {
 	c.detach()
 	return &c
 }
+
 func (x *ModelHint) detach() {
 	if x.Name != nil {
 		x.Name = new(strings.Clone(*x.Name))
@@ -1172,6 +1210,7 @@ func (x *ModelPreferences) Clone() *ModelPreferences {
 	c.detach()
 	return &c
 }
+
 func (x *ModelPreferences) detach() {
 	if x.CostPriority != nil {
 		x.CostPriority = new(*x.CostPriority)
@@ -1227,6 +1266,7 @@ func (x *PingParams) Clone() *PingParams {
 	c.detach()
 	return &c
 }
+
 func (x *PingParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1252,6 +1292,7 @@ func (x *ProgressParams) Clone() *ProgressParams {
 	c.detach()
 	return &c
 }
+
 func (x *ProgressParams) detach() {
 	if x.Message != nil {
 		x.Message = new(strings.Clone(*x.Message))
@@ -1286,6 +1327,7 @@ func (x *Prompt) Clone() *Prompt {
 	c.detach()
 	return &c
 }
+
 func (x *Prompt) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Description != nil {
@@ -1318,6 +1360,7 @@ func (x *PromptArgument) Clone() *PromptArgument {
 	c.detach()
 	return &c
 }
+
 func (x *PromptArgument) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Description != nil {
@@ -1349,6 +1392,7 @@ func (x *PromptListChangedParams) Clone() *PromptListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *PromptListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1374,6 +1418,7 @@ func (x *PromptMessage) Clone() *PromptMessage {
 	c.detach()
 	return &c
 }
+
 func (x *PromptMessage) detach() {
 	x.Content = cloneContentBlock(x.Content)
 	x.Role = Role(strings.Clone(string(x.Role)))
@@ -1409,6 +1454,7 @@ func (x *PromptReference) Clone() *PromptReference {
 	c.detach()
 	return &c
 }
+
 func (x *PromptReference) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Extra = x.Extra.Clone()
@@ -1434,6 +1480,7 @@ func (x *ReadResourceParams) Clone() *ReadResourceParams {
 	c.detach()
 	return &c
 }
+
 func (x *ReadResourceParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()
@@ -1460,6 +1507,7 @@ func (x *ReadResourceResult) Clone() *ReadResourceResult {
 	c.detach()
 	return &c
 }
+
 func (x *ReadResourceResult) detach() {
 	x.Contents = slices.Clone(x.Contents)
 	for i := range x.Contents {
@@ -1497,6 +1545,7 @@ func (x *RequestMeta) Clone() *RequestMeta {
 	c.detach()
 	return &c
 }
+
 func (x *RequestMeta) detach() {
 	x.Extra = x.Extra.Clone()
 }
@@ -1521,6 +1570,7 @@ func (x *Resource) Clone() *Resource {
 	c.detach()
 	return &c
 }
+
 func (x *Resource) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.URI = strings.Clone(x.URI)
@@ -1562,10 +1612,12 @@ func (x *UnknownResourceContents) Clone() *UnknownResourceContents {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownResourceContents) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneResourceContents(v ResourceContents) ResourceContents {
 	switch v := v.(type) {
 	case *TextResourceContents:
@@ -1588,6 +1640,7 @@ func (x *ResourceListChangedParams) Clone() *ResourceListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1613,6 +1666,7 @@ func (x *ResourceTemplate) Clone() *ResourceTemplate {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceTemplate) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.URITemplate = strings.Clone(x.URITemplate)
@@ -1651,6 +1705,7 @@ func (x *ResourceTemplateReference) Clone() *ResourceTemplateReference {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceTemplateReference) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Extra = x.Extra.Clone()
@@ -1676,6 +1731,7 @@ func (x *ResourceUpdatedParams) Clone() *ResourceUpdatedParams {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceUpdatedParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()
@@ -1702,6 +1758,7 @@ func (x *Result) Clone() *Result {
 	c.detach()
 	return &c
 }
+
 func (x *Result) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1727,6 +1784,7 @@ func (x *Root) Clone() *Root {
 	c.detach()
 	return &c
 }
+
 func (x *Root) detach() {
 	x.URI = strings.Clone(x.URI)
 	if x.Name != nil {
@@ -1755,6 +1813,7 @@ func (x *RootsListChangedParams) Clone() *RootsListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *RootsListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1780,6 +1839,7 @@ func (x *SamplingMessage) Clone() *SamplingMessage {
 	c.detach()
 	return &c
 }
+
 func (x *SamplingMessage) detach() {
 	x.Content = cloneSamplingMessageContentBlock(x.Content)
 	x.Role = Role(strings.Clone(string(x.Role)))
@@ -1815,10 +1875,12 @@ func (x *UnknownSamplingMessageContentBlock) Clone() *UnknownSamplingMessageCont
 	c.detach()
 	return &c
 }
+
 func (x *UnknownSamplingMessageContentBlock) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneSamplingMessageContentBlock(v SamplingMessageContentBlock) SamplingMessageContentBlock {
 	switch v := v.(type) {
 	case *TextContent:
@@ -1843,6 +1905,7 @@ func (x *ServerCapabilities) Clone() *ServerCapabilities {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilities) detach() {
 	x.Completions = x.Completions.Clone()
 	if x.Experimental != nil {
@@ -1880,6 +1943,7 @@ func (x *ServerCapabilitiesPrompts) Clone() *ServerCapabilitiesPrompts {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesPrompts) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -1907,6 +1971,7 @@ func (x *ServerCapabilitiesResources) Clone() *ServerCapabilitiesResources {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesResources) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -1937,6 +2002,7 @@ func (x *ServerCapabilitiesTools) Clone() *ServerCapabilitiesTools {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesTools) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -1964,6 +2030,7 @@ func (x *SetLevelParams) Clone() *SetLevelParams {
 	c.detach()
 	return &c
 }
+
 func (x *SetLevelParams) detach() {
 	x.Level = LoggingLevel(strings.Clone(string(x.Level)))
 	x.Meta = x.Meta.Clone()
@@ -1993,6 +2060,7 @@ func (x *SubscribeParams) Clone() *SubscribeParams {
 	c.detach()
 	return &c
 }
+
 func (x *SubscribeParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()
@@ -2019,6 +2087,7 @@ func (x *TextContent) Clone() *TextContent {
 	c.detach()
 	return &c
 }
+
 func (x *TextContent) detach() {
 	x.Text = strings.Clone(x.Text)
 	x.Annotations = x.Annotations.Clone()
@@ -2050,6 +2119,7 @@ func (x *TextResourceContents) Clone() *TextResourceContents {
 	c.detach()
 	return &c
 }
+
 func (x *TextResourceContents) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Text = strings.Clone(x.Text)
@@ -2079,6 +2149,7 @@ func (x *Tool) Clone() *Tool {
 	c.detach()
 	return &c
 }
+
 func (x *Tool) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.InputSchema = x.InputSchema.Clone()
@@ -2109,6 +2180,7 @@ func (x *ToolAnnotations) Clone() *ToolAnnotations {
 	c.detach()
 	return &c
 }
+
 func (x *ToolAnnotations) detach() {
 	if x.Title != nil {
 		x.Title = new(strings.Clone(*x.Title))
@@ -2148,6 +2220,7 @@ func (x *ToolListChangedParams) Clone() *ToolListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *ToolListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -2173,6 +2246,7 @@ func (x *UnsubscribeParams) Clone() *UnsubscribeParams {
 	c.detach()
 	return &c
 }
+
 func (x *UnsubscribeParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()

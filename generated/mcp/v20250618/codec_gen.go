@@ -83,6 +83,7 @@ func (x *Annotations) UnmarshalJSON(data []byte) error {
 	*x = Annotations{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownAnnotations(name string) bool {
 	switch name {
 	case "audience", "lastModified", "priority":
@@ -172,6 +173,7 @@ func (x *AudioContent) UnmarshalJSON(data []byte) error {
 	*x = AudioContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownAudioContent(name string) bool {
 	switch name {
 	case "type", "data", "mimeType", "annotations", "_meta":
@@ -255,6 +257,7 @@ func (x *BlobResourceContents) UnmarshalJSON(data []byte) error {
 	*x = BlobResourceContents{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownBlobResourceContents(name string) bool {
 	switch name {
 	case "uri", "blob", "mimeType", "_meta":
@@ -340,6 +343,7 @@ func (x *BooleanSchema) UnmarshalJSON(data []byte) error {
 	*x = BooleanSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownBooleanSchema(name string) bool {
 	switch name {
 	case "type", "title", "description", "default":
@@ -422,6 +426,7 @@ func (x *CallToolParams) UnmarshalJSON(data []byte) error {
 	*x = CallToolParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCallToolParams(name string) bool {
 	switch name {
 	case "name", "arguments", "_meta":
@@ -519,6 +524,7 @@ func (x *CallToolResult) UnmarshalJSON(data []byte) error {
 	*x = CallToolResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCallToolResult(name string) bool {
 	switch name {
 	case "content", "isError", "structuredContent", "_meta":
@@ -598,6 +604,7 @@ func (x *CancelledParams) UnmarshalJSON(data []byte) error {
 	*x = CancelledParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCancelledParams(name string) bool {
 	switch name {
 	case "requestId", "reason", "_meta":
@@ -689,6 +696,7 @@ func (x *ClientCapabilities) UnmarshalJSON(data []byte) error {
 	*x = ClientCapabilities{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilities(name string) bool {
 	switch name {
 	case "elicitation", "experimental", "roots", "sampling":
@@ -757,6 +765,7 @@ func (x *ClientCapabilitiesRoots) UnmarshalJSON(data []byte) error {
 	*x = ClientCapabilitiesRoots{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilitiesRoots(name string) bool {
 	switch name {
 	case "listChanged":
@@ -828,6 +837,7 @@ func (x *CompleteArgument) UnmarshalJSON(data []byte) error {
 	*x = CompleteArgument{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteArgument(name string) bool {
 	switch name {
 	case "name", "value":
@@ -898,6 +908,7 @@ func (x *CompleteContext) UnmarshalJSON(data []byte) error {
 	*x = CompleteContext{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteContext(name string) bool {
 	switch name {
 	case "arguments":
@@ -987,6 +998,7 @@ func (x *CompleteParams) UnmarshalJSON(data []byte) error {
 	*x = CompleteParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteParams(name string) bool {
 	switch name {
 	case "argument", "ref", "context", "_meta":
@@ -1060,6 +1072,7 @@ func (x *CompleteResult) UnmarshalJSON(data []byte) error {
 	*x = CompleteResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteResult(name string) bool {
 	switch name {
 	case "completion", "_meta":
@@ -1151,6 +1164,7 @@ func (x *Completion) UnmarshalJSON(data []byte) error {
 	*x = Completion{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompletion(name string) bool {
 	switch name {
 	case "values", "hasMore", "total":
@@ -1272,6 +1286,7 @@ func (x *CreateMessageParams) UnmarshalJSON(data []byte) error {
 	*x = CreateMessageParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCreateMessageParams(name string) bool {
 	switch name {
 	case "maxTokens", "messages", "includeContext", "metadata", "modelPreferences", "stopSequences", "systemPrompt", "temperature", "_meta":
@@ -1361,6 +1376,7 @@ func (x *CreateMessageResult) UnmarshalJSON(data []byte) error {
 	*x = CreateMessageResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCreateMessageResult(name string) bool {
 	switch name {
 	case "content", "model", "role", "stopReason", "_meta":
@@ -1441,6 +1457,7 @@ func (x *ElicitFormParams) UnmarshalJSON(data []byte) error {
 	*x = ElicitFormParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownElicitFormParams(name string) bool {
 	switch name {
 	case "message", "requestedSchema", "_meta":
@@ -1522,6 +1539,7 @@ func (x *ElicitResult) UnmarshalJSON(data []byte) error {
 	*x = ElicitResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownElicitResult(name string) bool {
 	switch name {
 	case "action", "content", "_meta":
@@ -1598,6 +1616,7 @@ func (x *ElicitSchema) UnmarshalJSON(data []byte) error {
 	*x = ElicitSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownElicitSchema(name string) bool {
 	switch name {
 	case "type", "properties", "required":
@@ -1683,6 +1702,7 @@ func (x *EmbeddedResource) UnmarshalJSON(data []byte) error {
 	*x = EmbeddedResource{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownEmbeddedResource(name string) bool {
 	switch name {
 	case "type", "resource", "annotations", "_meta":
@@ -1767,6 +1787,7 @@ func (x *GetPromptParams) UnmarshalJSON(data []byte) error {
 	*x = GetPromptParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownGetPromptParams(name string) bool {
 	switch name {
 	case "name", "arguments", "_meta":
@@ -1858,6 +1879,7 @@ func (x *GetPromptResult) UnmarshalJSON(data []byte) error {
 	*x = GetPromptResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownGetPromptResult(name string) bool {
 	switch name {
 	case "messages", "description", "_meta":
@@ -1947,6 +1969,7 @@ func (x *ImageContent) UnmarshalJSON(data []byte) error {
 	*x = ImageContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownImageContent(name string) bool {
 	switch name {
 	case "type", "data", "mimeType", "annotations", "_meta":
@@ -2024,6 +2047,7 @@ func (x *Implementation) UnmarshalJSON(data []byte) error {
 	*x = Implementation{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownImplementation(name string) bool {
 	switch name {
 	case "name", "version", "title":
@@ -2108,6 +2132,7 @@ func (x *InitializeParams) UnmarshalJSON(data []byte) error {
 	*x = InitializeParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownInitializeParams(name string) bool {
 	switch name {
 	case "capabilities", "clientInfo", "protocolVersion", "_meta":
@@ -2195,6 +2220,7 @@ func (x *InitializeResult) UnmarshalJSON(data []byte) error {
 	*x = InitializeResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownInitializeResult(name string) bool {
 	switch name {
 	case "capabilities", "protocolVersion", "serverInfo", "instructions", "_meta":
@@ -2263,6 +2289,7 @@ func (x *InitializedParams) UnmarshalJSON(data []byte) error {
 	*x = InitializedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownInitializedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -2351,6 +2378,7 @@ func (x *LegacyTitledEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = LegacyTitledEnumSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownLegacyTitledEnumSchema(name string) bool {
 	switch name {
 	case "type", "enum", "title", "description", "enumNames":
@@ -2428,6 +2456,7 @@ func (x *ListPromptsParams) UnmarshalJSON(data []byte) error {
 	*x = ListPromptsParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListPromptsParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -2519,6 +2548,7 @@ func (x *ListPromptsResult) UnmarshalJSON(data []byte) error {
 	*x = ListPromptsResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListPromptsResult(name string) bool {
 	switch name {
 	case "prompts", "nextCursor", "_meta":
@@ -2596,6 +2626,7 @@ func (x *ListResourceTemplatesParams) UnmarshalJSON(data []byte) error {
 	*x = ListResourceTemplatesParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourceTemplatesParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -2687,6 +2718,7 @@ func (x *ListResourceTemplatesResult) UnmarshalJSON(data []byte) error {
 	*x = ListResourceTemplatesResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourceTemplatesResult(name string) bool {
 	switch name {
 	case "resourceTemplates", "nextCursor", "_meta":
@@ -2764,6 +2796,7 @@ func (x *ListResourcesParams) UnmarshalJSON(data []byte) error {
 	*x = ListResourcesParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourcesParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -2855,6 +2888,7 @@ func (x *ListResourcesResult) UnmarshalJSON(data []byte) error {
 	*x = ListResourcesResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourcesResult(name string) bool {
 	switch name {
 	case "resources", "nextCursor", "_meta":
@@ -2926,6 +2960,7 @@ func (x *ListRootsParams) UnmarshalJSON(data []byte) error {
 	*x = ListRootsParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListRootsParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -3011,6 +3046,7 @@ func (x *ListRootsResult) UnmarshalJSON(data []byte) error {
 	*x = ListRootsResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListRootsResult(name string) bool {
 	switch name {
 	case "roots", "_meta":
@@ -3088,6 +3124,7 @@ func (x *ListToolsParams) UnmarshalJSON(data []byte) error {
 	*x = ListToolsParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListToolsParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -3179,6 +3216,7 @@ func (x *ListToolsResult) UnmarshalJSON(data []byte) error {
 	*x = ListToolsResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListToolsResult(name string) bool {
 	switch name {
 	case "tools", "nextCursor", "_meta":
@@ -3262,6 +3300,7 @@ func (x *LoggingMessageParams) UnmarshalJSON(data []byte) error {
 	*x = LoggingMessageParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownLoggingMessageParams(name string) bool {
 	switch name {
 	case "data", "level", "logger", "_meta":
@@ -3330,6 +3369,7 @@ func (x *ModelHint) UnmarshalJSON(data []byte) error {
 	*x = ModelHint{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownModelHint(name string) bool {
 	switch name {
 	case "name":
@@ -3418,6 +3458,7 @@ func (x *ModelPreferences) UnmarshalJSON(data []byte) error {
 	*x = ModelPreferences{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownModelPreferences(name string) bool {
 	switch name {
 	case "costPriority", "hints", "intelligencePriority", "speedPriority":
@@ -3509,6 +3550,7 @@ func (x *NumberSchema) UnmarshalJSON(data []byte) error {
 	*x = NumberSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownNumberSchema(name string) bool {
 	switch name {
 	case "type", "title", "description", "maximum", "minimum":
@@ -3580,6 +3622,7 @@ func (x *PingParams) UnmarshalJSON(data []byte) error {
 	*x = PingParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPingParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -3669,6 +3712,7 @@ func (x *ProgressParams) UnmarshalJSON(data []byte) error {
 	*x = ProgressParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownProgressParams(name string) bool {
 	switch name {
 	case "progress", "progressToken", "message", "total", "_meta":
@@ -3762,6 +3806,7 @@ func (x *Prompt) UnmarshalJSON(data []byte) error {
 	*x = Prompt{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPrompt(name string) bool {
 	switch name {
 	case "name", "title", "description", "arguments", "_meta":
@@ -3847,6 +3892,7 @@ func (x *PromptArgument) UnmarshalJSON(data []byte) error {
 	*x = PromptArgument{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptArgument(name string) bool {
 	switch name {
 	case "name", "title", "description", "required":
@@ -3915,6 +3961,7 @@ func (x *PromptListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = PromptListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -3986,6 +4033,7 @@ func (x *PromptMessage) UnmarshalJSON(data []byte) error {
 	*x = PromptMessage{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptMessage(name string) bool {
 	switch name {
 	case "content", "role":
@@ -4062,6 +4110,7 @@ func (x *PromptReference) UnmarshalJSON(data []byte) error {
 	*x = PromptReference{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptReference(name string) bool {
 	switch name {
 	case "type", "name", "title":
@@ -4138,6 +4187,7 @@ func (x *ReadResourceParams) UnmarshalJSON(data []byte) error {
 	*x = ReadResourceParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownReadResourceParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -4223,6 +4273,7 @@ func (x *ReadResourceResult) UnmarshalJSON(data []byte) error {
 	*x = ReadResourceResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownReadResourceResult(name string) bool {
 	switch name {
 	case "contents", "_meta":
@@ -4293,6 +4344,7 @@ func (x *RequestMeta) UnmarshalJSON(data []byte) error {
 	*x = RequestMeta{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownRequestMeta(name string) bool {
 	switch name {
 	case "progressToken":
@@ -4403,6 +4455,7 @@ func (x *Resource) UnmarshalJSON(data []byte) error {
 	*x = Resource{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResource(name string) bool {
 	switch name {
 	case "name", "uri", "title", "description", "annotations", "mimeType", "size", "_meta":
@@ -4516,6 +4569,7 @@ func (x *ResourceLink) UnmarshalJSON(data []byte) error {
 	*x = ResourceLink{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceLink(name string) bool {
 	switch name {
 	case "type", "name", "uri", "title", "description", "annotations", "mimeType", "size", "_meta":
@@ -4584,6 +4638,7 @@ func (x *ResourceListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = ResourceListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -4688,6 +4743,7 @@ func (x *ResourceTemplate) UnmarshalJSON(data []byte) error {
 	*x = ResourceTemplate{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceTemplate(name string) bool {
 	switch name {
 	case "name", "uriTemplate", "title", "description", "annotations", "mimeType", "_meta":
@@ -4758,6 +4814,7 @@ func (x *ResourceTemplateReference) UnmarshalJSON(data []byte) error {
 	*x = ResourceTemplateReference{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceTemplateReference(name string) bool {
 	switch name {
 	case "type", "uri":
@@ -4831,6 +4888,7 @@ func (x *ResourceUpdatedParams) UnmarshalJSON(data []byte) error {
 	*x = ResourceUpdatedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceUpdatedParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -4899,6 +4957,7 @@ func (x *Result) UnmarshalJSON(data []byte) error {
 	*x = Result{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResult(name string) bool {
 	switch name {
 	case "_meta":
@@ -4978,6 +5037,7 @@ func (x *Root) UnmarshalJSON(data []byte) error {
 	*x = Root{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownRoot(name string) bool {
 	switch name {
 	case "uri", "name", "_meta":
@@ -5046,6 +5106,7 @@ func (x *RootsListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = RootsListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownRootsListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -5117,6 +5178,7 @@ func (x *SamplingMessage) UnmarshalJSON(data []byte) error {
 	*x = SamplingMessage{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSamplingMessage(name string) bool {
 	switch name {
 	case "content", "role":
@@ -5226,6 +5288,7 @@ func (x *ServerCapabilities) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilities{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilities(name string) bool {
 	switch name {
 	case "completions", "experimental", "logging", "prompts", "resources", "tools":
@@ -5294,6 +5357,7 @@ func (x *ServerCapabilitiesPrompts) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesPrompts{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesPrompts(name string) bool {
 	switch name {
 	case "listChanged":
@@ -5368,6 +5432,7 @@ func (x *ServerCapabilitiesResources) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesResources{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesResources(name string) bool {
 	switch name {
 	case "listChanged", "subscribe":
@@ -5436,6 +5501,7 @@ func (x *ServerCapabilitiesTools) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesTools{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesTools(name string) bool {
 	switch name {
 	case "listChanged":
@@ -5512,6 +5578,7 @@ func (x *SetLevelParams) UnmarshalJSON(data []byte) error {
 	*x = SetLevelParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSetLevelParams(name string) bool {
 	switch name {
 	case "level", "_meta":
@@ -5611,6 +5678,7 @@ func (x *StringSchema) UnmarshalJSON(data []byte) error {
 	*x = StringSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownStringSchema(name string) bool {
 	switch name {
 	case "type", "title", "description", "format", "maxLength", "minLength":
@@ -5687,6 +5755,7 @@ func (x *SubscribeParams) UnmarshalJSON(data []byte) error {
 	*x = SubscribeParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSubscribeParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -5772,6 +5841,7 @@ func (x *TextContent) UnmarshalJSON(data []byte) error {
 	*x = TextContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTextContent(name string) bool {
 	switch name {
 	case "type", "text", "annotations", "_meta":
@@ -5855,6 +5925,7 @@ func (x *TextResourceContents) UnmarshalJSON(data []byte) error {
 	*x = TextResourceContents{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTextResourceContents(name string) bool {
 	switch name {
 	case "uri", "text", "mimeType", "_meta":
@@ -5971,6 +6042,7 @@ func (x *Tool) UnmarshalJSON(data []byte) error {
 	*x = Tool{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTool(name string) bool {
 	switch name {
 	case "name", "inputSchema", "title", "description", "annotations", "outputSchema", "_meta":
@@ -6063,6 +6135,7 @@ func (x *ToolAnnotations) UnmarshalJSON(data []byte) error {
 	*x = ToolAnnotations{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolAnnotations(name string) bool {
 	switch name {
 	case "title", "destructiveHint", "idempotentHint", "openWorldHint", "readOnlyHint":
@@ -6131,6 +6204,7 @@ func (x *ToolListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = ToolListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -6207,6 +6281,7 @@ func (x *UnsubscribeParams) UnmarshalJSON(data []byte) error {
 	*x = UnsubscribeParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownUnsubscribeParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -6214,6 +6289,7 @@ func knownUnsubscribeParams(name string) bool {
 	}
 	return false
 }
+
 func decodeContentBlockList(d *wire.Dec) ([]ContentBlock, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -6243,6 +6319,7 @@ func decodeContentBlockList(d *wire.Dec) ([]ContentBlock, error) {
 		}
 	}
 }
+
 func appendContentBlockList(b []byte, xs []ContentBlock) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -6253,6 +6330,7 @@ func appendContentBlockList(b []byte, xs []ContentBlock) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeElicitValueMap(d *wire.Dec) (map[string]ElicitValue, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -6282,6 +6360,7 @@ func decodeElicitValueMap(d *wire.Dec) (map[string]ElicitValue, error) {
 		m[key] = v
 	}
 }
+
 func appendElicitValueMap(b []byte, m map[string]ElicitValue) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -6294,6 +6373,7 @@ func appendElicitValueMap(b []byte, m map[string]ElicitValue) []byte {
 	}
 	return append(b, '}')
 }
+
 func decodeModelHintList(d *wire.Dec) ([]ModelHint, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -6323,6 +6403,7 @@ func decodeModelHintList(d *wire.Dec) ([]ModelHint, error) {
 		}
 	}
 }
+
 func appendModelHintList(b []byte, xs []ModelHint) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -6333,6 +6414,7 @@ func appendModelHintList(b []byte, xs []ModelHint) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeObjectMap(d *wire.Dec) (map[string]wire.Raw, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -6362,6 +6444,7 @@ func decodeObjectMap(d *wire.Dec) (map[string]wire.Raw, error) {
 		m[key] = v
 	}
 }
+
 func appendObjectMap(b []byte, m map[string]wire.Raw) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -6374,6 +6457,7 @@ func appendObjectMap(b []byte, m map[string]wire.Raw) []byte {
 	}
 	return append(b, '}')
 }
+
 func decodePrimitiveSchemaDefinitionMap(d *wire.Dec) (map[string]PrimitiveSchemaDefinition, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -6403,6 +6487,7 @@ func decodePrimitiveSchemaDefinitionMap(d *wire.Dec) (map[string]PrimitiveSchema
 		m[key] = v
 	}
 }
+
 func appendPrimitiveSchemaDefinitionMap(b []byte, m map[string]PrimitiveSchemaDefinition) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -6415,6 +6500,7 @@ func appendPrimitiveSchemaDefinitionMap(b []byte, m map[string]PrimitiveSchemaDe
 	}
 	return append(b, '}')
 }
+
 func decodePromptArgumentList(d *wire.Dec) ([]PromptArgument, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -6444,6 +6530,7 @@ func decodePromptArgumentList(d *wire.Dec) ([]PromptArgument, error) {
 		}
 	}
 }
+
 func appendPromptArgumentList(b []byte, xs []PromptArgument) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -6454,6 +6541,7 @@ func appendPromptArgumentList(b []byte, xs []PromptArgument) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodePromptList(d *wire.Dec) ([]Prompt, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -6483,6 +6571,7 @@ func decodePromptList(d *wire.Dec) ([]Prompt, error) {
 		}
 	}
 }
+
 func appendPromptList(b []byte, xs []Prompt) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -6493,6 +6582,7 @@ func appendPromptList(b []byte, xs []Prompt) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodePromptMessageList(d *wire.Dec) ([]PromptMessage, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -6522,6 +6612,7 @@ func decodePromptMessageList(d *wire.Dec) ([]PromptMessage, error) {
 		}
 	}
 }
+
 func appendPromptMessageList(b []byte, xs []PromptMessage) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -6532,6 +6623,7 @@ func appendPromptMessageList(b []byte, xs []PromptMessage) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeResourceContentsList(d *wire.Dec) ([]ResourceContents, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -6561,6 +6653,7 @@ func decodeResourceContentsList(d *wire.Dec) ([]ResourceContents, error) {
 		}
 	}
 }
+
 func appendResourceContentsList(b []byte, xs []ResourceContents) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -6571,6 +6664,7 @@ func appendResourceContentsList(b []byte, xs []ResourceContents) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeResourceList(d *wire.Dec) ([]Resource, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -6600,6 +6694,7 @@ func decodeResourceList(d *wire.Dec) ([]Resource, error) {
 		}
 	}
 }
+
 func appendResourceList(b []byte, xs []Resource) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -6610,6 +6705,7 @@ func appendResourceList(b []byte, xs []Resource) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeResourceTemplateList(d *wire.Dec) ([]ResourceTemplate, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -6639,6 +6735,7 @@ func decodeResourceTemplateList(d *wire.Dec) ([]ResourceTemplate, error) {
 		}
 	}
 }
+
 func appendResourceTemplateList(b []byte, xs []ResourceTemplate) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -6649,6 +6746,7 @@ func appendResourceTemplateList(b []byte, xs []ResourceTemplate) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeRoleList(d *wire.Dec) ([]Role, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -6678,6 +6776,7 @@ func decodeRoleList(d *wire.Dec) ([]Role, error) {
 		}
 	}
 }
+
 func appendRoleList(b []byte, xs []Role) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -6688,6 +6787,7 @@ func appendRoleList(b []byte, xs []Role) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeRootList(d *wire.Dec) ([]Root, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -6717,6 +6817,7 @@ func decodeRootList(d *wire.Dec) ([]Root, error) {
 		}
 	}
 }
+
 func appendRootList(b []byte, xs []Root) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -6727,6 +6828,7 @@ func appendRootList(b []byte, xs []Root) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeSamplingMessageList(d *wire.Dec) ([]SamplingMessage, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -6756,6 +6858,7 @@ func decodeSamplingMessageList(d *wire.Dec) ([]SamplingMessage, error) {
 		}
 	}
 }
+
 func appendSamplingMessageList(b []byte, xs []SamplingMessage) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -6766,6 +6869,7 @@ func appendSamplingMessageList(b []byte, xs []SamplingMessage) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeStringMap(d *wire.Dec) (map[string]string, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -6795,6 +6899,7 @@ func decodeStringMap(d *wire.Dec) (map[string]string, error) {
 		m[key] = v
 	}
 }
+
 func appendStringMap(b []byte, m map[string]string) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -6807,6 +6912,7 @@ func appendStringMap(b []byte, m map[string]string) []byte {
 	}
 	return append(b, '}')
 }
+
 func decodeToolList(d *wire.Dec) ([]Tool, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -6836,6 +6942,7 @@ func decodeToolList(d *wire.Dec) ([]Tool, error) {
 		}
 	}
 }
+
 func appendToolList(b []byte, xs []Tool) []byte {
 	b = append(b, '[')
 	for i := range xs {

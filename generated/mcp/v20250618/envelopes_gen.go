@@ -1015,6 +1015,7 @@ func Decode(f jsonrpc.Frame) (Message, error) {
 	}
 	return decodeNotification(e)
 }
+
 func decodeRequest(e *jsonrpc.Envelope) (Message, error) {
 	switch e.Method {
 	case MethodCompletionComplete:
@@ -1116,6 +1117,7 @@ func decodeRequest(e *jsonrpc.Envelope) (Message, error) {
 	}
 	return &UnknownRequest{*e}, nil
 }
+
 func decodeNotification(e *jsonrpc.Envelope) (Message, error) {
 	switch e.Method {
 	case MethodNotificationsCancelled:

@@ -499,13 +499,16 @@ func wrapElicitParams(p ElicitParams) *elicitParams {
 	}
 	return &elicitParams{p}
 }
+
 func (x *elicitParams) DecodeJSON(d *wire.Dec) (err error) {
 	x.ElicitParams, err = DecodeElicitParams(d)
 	return err
 }
+
 func (x *elicitParams) AppendJSON(b []byte) []byte {
 	return appendUnion(b, x.ElicitParams)
 }
+
 func (x *elicitParams) Metadata() jsonrpc.Metadata {
 	switch v := x.ElicitParams.(type) {
 	case *ElicitFormParams:
@@ -513,6 +516,7 @@ func (x *elicitParams) Metadata() jsonrpc.Metadata {
 	}
 	return jsonrpc.Metadata{}
 }
+
 func (x *elicitParams) SetMetadata(m jsonrpc.Metadata) {
 	switch v := x.ElicitParams.(type) {
 	case *ElicitFormParams:

@@ -19,6 +19,7 @@ func (x *Annotations) Clone() *Annotations {
 	c.detach()
 	return &c
 }
+
 func (x *Annotations) detach() {
 	x.Audience = slices.Clone(x.Audience)
 	for i := range x.Audience {
@@ -66,6 +67,7 @@ func (x *AudioContent) Clone() *AudioContent {
 	c.detach()
 	return &c
 }
+
 func (x *AudioContent) detach() {
 	x.Data = strings.Clone(x.Data)
 	x.MIMEType = strings.Clone(x.MIMEType)
@@ -99,6 +101,7 @@ func (x *BlobResourceContents) Clone() *BlobResourceContents {
 	c.detach()
 	return &c
 }
+
 func (x *BlobResourceContents) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Blob = strings.Clone(x.Blob)
@@ -129,6 +132,7 @@ func (x *BooleanSchema) Clone() *BooleanSchema {
 	c.detach()
 	return &c
 }
+
 func (x *BooleanSchema) detach() {
 	if x.Title != nil {
 		x.Title = new(strings.Clone(*x.Title))
@@ -162,6 +166,7 @@ func (x *CallToolParams) Clone() *CallToolParams {
 	c.detach()
 	return &c
 }
+
 func (x *CallToolParams) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Arguments = x.Arguments.Clone()
@@ -189,6 +194,7 @@ func (x *CallToolResult) Clone() *CallToolResult {
 	c.detach()
 	return &c
 }
+
 func (x *CallToolResult) detach() {
 	x.Content = slices.Clone(x.Content)
 	for i := range x.Content {
@@ -230,6 +236,7 @@ func (x *CancelledParams) Clone() *CancelledParams {
 	c.detach()
 	return &c
 }
+
 func (x *CancelledParams) detach() {
 	if x.Reason != nil {
 		x.Reason = new(strings.Clone(*x.Reason))
@@ -261,6 +268,7 @@ func (x *ClientCapabilities) Clone() *ClientCapabilities {
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilities) detach() {
 	x.Elicitation = x.Elicitation.Clone()
 	if x.Experimental != nil {
@@ -296,6 +304,7 @@ func (x *ClientCapabilitiesRoots) Clone() *ClientCapabilitiesRoots {
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilitiesRoots) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -323,6 +332,7 @@ func (x *CompleteArgument) Clone() *CompleteArgument {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteArgument) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Value = strings.Clone(x.Value)
@@ -349,6 +359,7 @@ func (x *CompleteContext) Clone() *CompleteContext {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteContext) detach() {
 	if x.Arguments != nil {
 		m := make(map[string]string, len(x.Arguments))
@@ -381,6 +392,7 @@ func (x *CompleteParams) Clone() *CompleteParams {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteParams) detach() {
 	x.Argument.detach()
 	x.Ref = cloneCompleteReference(x.Ref)
@@ -415,10 +427,12 @@ func (x *UnknownCompleteReference) Clone() *UnknownCompleteReference {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownCompleteReference) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneCompleteReference(v CompleteReference) CompleteReference {
 	switch v := v.(type) {
 	case *PromptReference:
@@ -441,6 +455,7 @@ func (x *CompleteResult) Clone() *CompleteResult {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteResult) detach() {
 	x.Completion.detach()
 	x.Meta = x.Meta.Clone()
@@ -470,6 +485,7 @@ func (x *Completion) Clone() *Completion {
 	c.detach()
 	return &c
 }
+
 func (x *Completion) detach() {
 	x.Values = slices.Clone(x.Values)
 	for i := range x.Values {
@@ -507,10 +523,12 @@ func (x *UnknownContentBlock) Clone() *UnknownContentBlock {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownContentBlock) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneContentBlock(v ContentBlock) ContentBlock {
 	switch v := v.(type) {
 	case *TextContent:
@@ -539,6 +557,7 @@ func (x *CreateMessageParams) Clone() *CreateMessageParams {
 	c.detach()
 	return &c
 }
+
 func (x *CreateMessageParams) detach() {
 	x.Messages = slices.Clone(x.Messages)
 	for i := range x.Messages {
@@ -593,6 +612,7 @@ func (x *CreateMessageResult) Clone() *CreateMessageResult {
 	c.detach()
 	return &c
 }
+
 func (x *CreateMessageResult) detach() {
 	x.Content = cloneSamplingMessageContentBlock(x.Content)
 	x.Model = strings.Clone(x.Model)
@@ -633,6 +653,7 @@ func (x *ElicitFormParams) Clone() *ElicitFormParams {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitFormParams) detach() {
 	x.Message = strings.Clone(x.Message)
 	x.RequestedSchema.detach()
@@ -663,10 +684,12 @@ func (x *UnknownElicitParams) Clone() *UnknownElicitParams {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownElicitParams) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneElicitParams(v ElicitParams) ElicitParams {
 	switch v := v.(type) {
 	case *ElicitFormParams:
@@ -687,6 +710,7 @@ func (x *ElicitResult) Clone() *ElicitResult {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitResult) detach() {
 	x.Action = ElicitAction(strings.Clone(string(x.Action)))
 	if x.Content != nil {
@@ -731,6 +755,7 @@ func (x *ElicitSchema) Clone() *ElicitSchema {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitSchema) detach() {
 	if x.Properties != nil {
 		m := make(map[string]PrimitiveSchemaDefinition, len(x.Properties))
@@ -775,6 +800,7 @@ func (x *ElicitValue) Clone() *ElicitValue {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitValue) detach() {
 	x.Raw = x.Raw.Clone()
 }
@@ -789,6 +815,7 @@ func (x *EmbeddedResource) Clone() *EmbeddedResource {
 	c.detach()
 	return &c
 }
+
 func (x *EmbeddedResource) detach() {
 	x.Resource = cloneResourceContents(x.Resource)
 	x.Annotations = x.Annotations.Clone()
@@ -827,6 +854,7 @@ func (x *GetPromptParams) Clone() *GetPromptParams {
 	c.detach()
 	return &c
 }
+
 func (x *GetPromptParams) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Arguments != nil {
@@ -861,6 +889,7 @@ func (x *GetPromptResult) Clone() *GetPromptResult {
 	c.detach()
 	return &c
 }
+
 func (x *GetPromptResult) detach() {
 	x.Messages = slices.Clone(x.Messages)
 	for i := range x.Messages {
@@ -898,6 +927,7 @@ func (x *ImageContent) Clone() *ImageContent {
 	c.detach()
 	return &c
 }
+
 func (x *ImageContent) detach() {
 	x.Data = strings.Clone(x.Data)
 	x.MIMEType = strings.Clone(x.MIMEType)
@@ -931,6 +961,7 @@ func (x *Implementation) Clone() *Implementation {
 	c.detach()
 	return &c
 }
+
 func (x *Implementation) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Version = strings.Clone(x.Version)
@@ -960,6 +991,7 @@ func (x *InitializeParams) Clone() *InitializeParams {
 	c.detach()
 	return &c
 }
+
 func (x *InitializeParams) detach() {
 	x.Capabilities.detach()
 	x.ClientInfo.detach()
@@ -988,6 +1020,7 @@ func (x *InitializeResult) Clone() *InitializeResult {
 	c.detach()
 	return &c
 }
+
 func (x *InitializeResult) detach() {
 	x.Capabilities.detach()
 	x.ProtocolVersion = strings.Clone(x.ProtocolVersion)
@@ -1019,6 +1052,7 @@ func (x *InitializedParams) Clone() *InitializedParams {
 	c.detach()
 	return &c
 }
+
 func (x *InitializedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1044,6 +1078,7 @@ func (x *LegacyTitledEnumSchema) Clone() *LegacyTitledEnumSchema {
 	c.detach()
 	return &c
 }
+
 func (x *LegacyTitledEnumSchema) detach() {
 	x.Enum = slices.Clone(x.Enum)
 	for i := range x.Enum {
@@ -1082,6 +1117,7 @@ func (x *ListPromptsParams) Clone() *ListPromptsParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListPromptsParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -1110,6 +1146,7 @@ func (x *ListPromptsResult) Clone() *ListPromptsResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListPromptsResult) detach() {
 	x.Prompts = slices.Clone(x.Prompts)
 	for i := range x.Prompts {
@@ -1142,6 +1179,7 @@ func (x *ListResourceTemplatesParams) Clone() *ListResourceTemplatesParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourceTemplatesParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -1170,6 +1208,7 @@ func (x *ListResourceTemplatesResult) Clone() *ListResourceTemplatesResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourceTemplatesResult) detach() {
 	x.ResourceTemplates = slices.Clone(x.ResourceTemplates)
 	for i := range x.ResourceTemplates {
@@ -1207,6 +1246,7 @@ func (x *ListResourcesParams) Clone() *ListResourcesParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourcesParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -1235,6 +1275,7 @@ func (x *ListResourcesResult) Clone() *ListResourcesResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourcesResult) detach() {
 	x.Resources = slices.Clone(x.Resources)
 	for i := range x.Resources {
@@ -1272,6 +1313,7 @@ func (x *ListRootsParams) Clone() *ListRootsParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListRootsParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1297,6 +1339,7 @@ func (x *ListRootsResult) Clone() *ListRootsResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListRootsResult) detach() {
 	x.Roots = slices.Clone(x.Roots)
 	for i := range x.Roots {
@@ -1326,6 +1369,7 @@ func (x *ListToolsParams) Clone() *ListToolsParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListToolsParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -1354,6 +1398,7 @@ func (x *ListToolsResult) Clone() *ListToolsResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListToolsResult) detach() {
 	x.Tools = slices.Clone(x.Tools)
 	for i := range x.Tools {
@@ -1386,6 +1431,7 @@ func (x *LoggingMessageParams) Clone() *LoggingMessageParams {
 	c.detach()
 	return &c
 }
+
 func (x *LoggingMessageParams) detach() {
 	x.Data = x.Data.Clone()
 	x.Level = LoggingLevel(strings.Clone(string(x.Level)))
@@ -1419,6 +1465,7 @@ func (x *ModelHint) Clone() *ModelHint {
 	c.detach()
 	return &c
 }
+
 func (x *ModelHint) detach() {
 	if x.Name != nil {
 		x.Name = new(strings.Clone(*x.Name))
@@ -1446,6 +1493,7 @@ func (x *ModelPreferences) Clone() *ModelPreferences {
 	c.detach()
 	return &c
 }
+
 func (x *ModelPreferences) detach() {
 	if x.CostPriority != nil {
 		x.CostPriority = new(*x.CostPriority)
@@ -1501,6 +1549,7 @@ func (x *NumberSchema) Clone() *NumberSchema {
 	c.detach()
 	return &c
 }
+
 func (x *NumberSchema) detach() {
 	x.Type = NumberType(strings.Clone(string(x.Type)))
 	if x.Title != nil {
@@ -1541,6 +1590,7 @@ func (x *PingParams) Clone() *PingParams {
 	c.detach()
 	return &c
 }
+
 func (x *PingParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1566,10 +1616,12 @@ func (x *UnknownPrimitiveSchemaDefinition) Clone() *UnknownPrimitiveSchemaDefini
 	c.detach()
 	return &c
 }
+
 func (x *UnknownPrimitiveSchemaDefinition) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func clonePrimitiveSchemaDefinition(v PrimitiveSchemaDefinition) PrimitiveSchemaDefinition {
 	switch v := v.(type) {
 	case *StringSchema:
@@ -1596,6 +1648,7 @@ func (x *ProgressParams) Clone() *ProgressParams {
 	c.detach()
 	return &c
 }
+
 func (x *ProgressParams) detach() {
 	if x.Message != nil {
 		x.Message = new(strings.Clone(*x.Message))
@@ -1630,6 +1683,7 @@ func (x *Prompt) Clone() *Prompt {
 	c.detach()
 	return &c
 }
+
 func (x *Prompt) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Title != nil {
@@ -1666,6 +1720,7 @@ func (x *PromptArgument) Clone() *PromptArgument {
 	c.detach()
 	return &c
 }
+
 func (x *PromptArgument) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Title != nil {
@@ -1700,6 +1755,7 @@ func (x *PromptListChangedParams) Clone() *PromptListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *PromptListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1725,6 +1781,7 @@ func (x *PromptMessage) Clone() *PromptMessage {
 	c.detach()
 	return &c
 }
+
 func (x *PromptMessage) detach() {
 	x.Content = cloneContentBlock(x.Content)
 	x.Role = Role(strings.Clone(string(x.Role)))
@@ -1760,6 +1817,7 @@ func (x *PromptReference) Clone() *PromptReference {
 	c.detach()
 	return &c
 }
+
 func (x *PromptReference) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Title != nil {
@@ -1788,6 +1846,7 @@ func (x *ReadResourceParams) Clone() *ReadResourceParams {
 	c.detach()
 	return &c
 }
+
 func (x *ReadResourceParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()
@@ -1814,6 +1873,7 @@ func (x *ReadResourceResult) Clone() *ReadResourceResult {
 	c.detach()
 	return &c
 }
+
 func (x *ReadResourceResult) detach() {
 	x.Contents = slices.Clone(x.Contents)
 	for i := range x.Contents {
@@ -1851,6 +1911,7 @@ func (x *RequestMeta) Clone() *RequestMeta {
 	c.detach()
 	return &c
 }
+
 func (x *RequestMeta) detach() {
 	x.Extra = x.Extra.Clone()
 }
@@ -1875,6 +1936,7 @@ func (x *Resource) Clone() *Resource {
 	c.detach()
 	return &c
 }
+
 func (x *Resource) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.URI = strings.Clone(x.URI)
@@ -1920,10 +1982,12 @@ func (x *UnknownResourceContents) Clone() *UnknownResourceContents {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownResourceContents) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneResourceContents(v ResourceContents) ResourceContents {
 	switch v := v.(type) {
 	case *TextResourceContents:
@@ -1946,6 +2010,7 @@ func (x *ResourceLink) Clone() *ResourceLink {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceLink) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.URI = strings.Clone(x.URI)
@@ -1991,6 +2056,7 @@ func (x *ResourceListChangedParams) Clone() *ResourceListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -2016,6 +2082,7 @@ func (x *ResourceTemplate) Clone() *ResourceTemplate {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceTemplate) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.URITemplate = strings.Clone(x.URITemplate)
@@ -2058,6 +2125,7 @@ func (x *ResourceTemplateReference) Clone() *ResourceTemplateReference {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceTemplateReference) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Extra = x.Extra.Clone()
@@ -2083,6 +2151,7 @@ func (x *ResourceUpdatedParams) Clone() *ResourceUpdatedParams {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceUpdatedParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()
@@ -2109,6 +2178,7 @@ func (x *Result) Clone() *Result {
 	c.detach()
 	return &c
 }
+
 func (x *Result) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -2134,6 +2204,7 @@ func (x *Root) Clone() *Root {
 	c.detach()
 	return &c
 }
+
 func (x *Root) detach() {
 	x.URI = strings.Clone(x.URI)
 	if x.Name != nil {
@@ -2163,6 +2234,7 @@ func (x *RootsListChangedParams) Clone() *RootsListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *RootsListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -2188,6 +2260,7 @@ func (x *SamplingMessage) Clone() *SamplingMessage {
 	c.detach()
 	return &c
 }
+
 func (x *SamplingMessage) detach() {
 	x.Content = cloneSamplingMessageContentBlock(x.Content)
 	x.Role = Role(strings.Clone(string(x.Role)))
@@ -2223,10 +2296,12 @@ func (x *UnknownSamplingMessageContentBlock) Clone() *UnknownSamplingMessageCont
 	c.detach()
 	return &c
 }
+
 func (x *UnknownSamplingMessageContentBlock) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneSamplingMessageContentBlock(v SamplingMessageContentBlock) SamplingMessageContentBlock {
 	switch v := v.(type) {
 	case *TextContent:
@@ -2251,6 +2326,7 @@ func (x *ServerCapabilities) Clone() *ServerCapabilities {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilities) detach() {
 	x.Completions = x.Completions.Clone()
 	if x.Experimental != nil {
@@ -2288,6 +2364,7 @@ func (x *ServerCapabilitiesPrompts) Clone() *ServerCapabilitiesPrompts {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesPrompts) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -2315,6 +2392,7 @@ func (x *ServerCapabilitiesResources) Clone() *ServerCapabilitiesResources {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesResources) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -2345,6 +2423,7 @@ func (x *ServerCapabilitiesTools) Clone() *ServerCapabilitiesTools {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesTools) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -2372,6 +2451,7 @@ func (x *SetLevelParams) Clone() *SetLevelParams {
 	c.detach()
 	return &c
 }
+
 func (x *SetLevelParams) detach() {
 	x.Level = LoggingLevel(strings.Clone(string(x.Level)))
 	x.Meta = x.Meta.Clone()
@@ -2401,6 +2481,7 @@ func (x *StringSchema) Clone() *StringSchema {
 	c.detach()
 	return &c
 }
+
 func (x *StringSchema) detach() {
 	if x.Title != nil {
 		x.Title = new(strings.Clone(*x.Title))
@@ -2440,6 +2521,7 @@ func (x *SubscribeParams) Clone() *SubscribeParams {
 	c.detach()
 	return &c
 }
+
 func (x *SubscribeParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()
@@ -2466,6 +2548,7 @@ func (x *TextContent) Clone() *TextContent {
 	c.detach()
 	return &c
 }
+
 func (x *TextContent) detach() {
 	x.Text = strings.Clone(x.Text)
 	x.Annotations = x.Annotations.Clone()
@@ -2498,6 +2581,7 @@ func (x *TextResourceContents) Clone() *TextResourceContents {
 	c.detach()
 	return &c
 }
+
 func (x *TextResourceContents) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Text = strings.Clone(x.Text)
@@ -2528,6 +2612,7 @@ func (x *Tool) Clone() *Tool {
 	c.detach()
 	return &c
 }
+
 func (x *Tool) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.InputSchema = x.InputSchema.Clone()
@@ -2563,6 +2648,7 @@ func (x *ToolAnnotations) Clone() *ToolAnnotations {
 	c.detach()
 	return &c
 }
+
 func (x *ToolAnnotations) detach() {
 	if x.Title != nil {
 		x.Title = new(strings.Clone(*x.Title))
@@ -2602,6 +2688,7 @@ func (x *ToolListChangedParams) Clone() *ToolListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *ToolListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -2627,6 +2714,7 @@ func (x *UnsubscribeParams) Clone() *UnsubscribeParams {
 	c.detach()
 	return &c
 }
+
 func (x *UnsubscribeParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()

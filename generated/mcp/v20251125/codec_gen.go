@@ -83,6 +83,7 @@ func (x *Annotations) UnmarshalJSON(data []byte) error {
 	*x = Annotations{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownAnnotations(name string) bool {
 	switch name {
 	case "audience", "lastModified", "priority":
@@ -172,6 +173,7 @@ func (x *AudioContent) UnmarshalJSON(data []byte) error {
 	*x = AudioContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownAudioContent(name string) bool {
 	switch name {
 	case "type", "data", "mimeType", "annotations", "_meta":
@@ -255,6 +257,7 @@ func (x *BlobResourceContents) UnmarshalJSON(data []byte) error {
 	*x = BlobResourceContents{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownBlobResourceContents(name string) bool {
 	switch name {
 	case "uri", "blob", "mimeType", "_meta":
@@ -340,6 +343,7 @@ func (x *BooleanSchema) UnmarshalJSON(data []byte) error {
 	*x = BooleanSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownBooleanSchema(name string) bool {
 	switch name {
 	case "type", "title", "description", "default":
@@ -431,6 +435,7 @@ func (x *CallToolParams) UnmarshalJSON(data []byte) error {
 	*x = CallToolParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCallToolParams(name string) bool {
 	switch name {
 	case "name", "arguments", "task", "_meta":
@@ -528,6 +533,7 @@ func (x *CallToolResult) UnmarshalJSON(data []byte) error {
 	*x = CallToolResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCallToolResult(name string) bool {
 	switch name {
 	case "content", "isError", "structuredContent", "_meta":
@@ -604,6 +610,7 @@ func (x *CancelTaskParams) UnmarshalJSON(data []byte) error {
 	*x = CancelTaskParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCancelTaskParams(name string) bool {
 	switch name {
 	case "taskId", "_meta":
@@ -705,6 +712,7 @@ func (x *CancelTaskResult) UnmarshalJSON(data []byte) error {
 	*x = CancelTaskResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCancelTaskResult(name string) bool {
 	switch name {
 	case "createdAt", "lastUpdatedAt", "status", "taskId", "ttl", "pollInterval", "statusMessage", "_meta":
@@ -787,6 +795,7 @@ func (x *CancelledParams) UnmarshalJSON(data []byte) error {
 	*x = CancelledParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCancelledParams(name string) bool {
 	switch name {
 	case "reason", "requestId", "_meta":
@@ -893,6 +902,7 @@ func (x *ClientCapabilities) UnmarshalJSON(data []byte) error {
 	*x = ClientCapabilities{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilities(name string) bool {
 	switch name {
 	case "elicitation", "experimental", "roots", "sampling", "tasks":
@@ -967,6 +977,7 @@ func (x *ClientCapabilitiesElicitation) UnmarshalJSON(data []byte) error {
 	*x = ClientCapabilitiesElicitation{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilitiesElicitation(name string) bool {
 	switch name {
 	case "form", "url":
@@ -1035,6 +1046,7 @@ func (x *ClientCapabilitiesRoots) UnmarshalJSON(data []byte) error {
 	*x = ClientCapabilitiesRoots{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilitiesRoots(name string) bool {
 	switch name {
 	case "listChanged":
@@ -1109,6 +1121,7 @@ func (x *ClientCapabilitiesSampling) UnmarshalJSON(data []byte) error {
 	*x = ClientCapabilitiesSampling{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilitiesSampling(name string) bool {
 	switch name {
 	case "context", "tools":
@@ -1192,6 +1205,7 @@ func (x *ClientCapabilitiesTasks) UnmarshalJSON(data []byte) error {
 	*x = ClientCapabilitiesTasks{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilitiesTasks(name string) bool {
 	switch name {
 	case "cancel", "list", "requests":
@@ -1272,6 +1286,7 @@ func (x *ClientCapabilitiesTasksRequests) UnmarshalJSON(data []byte) error {
 	*x = ClientCapabilitiesTasksRequests{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilitiesTasksRequests(name string) bool {
 	switch name {
 	case "elicitation", "sampling":
@@ -1340,6 +1355,7 @@ func (x *ClientCapabilitiesTasksRequestsElicitation) UnmarshalJSON(data []byte) 
 	*x = ClientCapabilitiesTasksRequestsElicitation{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilitiesTasksRequestsElicitation(name string) bool {
 	switch name {
 	case "create":
@@ -1408,6 +1424,7 @@ func (x *ClientCapabilitiesTasksRequestsSampling) UnmarshalJSON(data []byte) err
 	*x = ClientCapabilitiesTasksRequestsSampling{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilitiesTasksRequestsSampling(name string) bool {
 	switch name {
 	case "createMessage":
@@ -1479,6 +1496,7 @@ func (x *CompleteArgument) UnmarshalJSON(data []byte) error {
 	*x = CompleteArgument{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteArgument(name string) bool {
 	switch name {
 	case "name", "value":
@@ -1549,6 +1567,7 @@ func (x *CompleteContext) UnmarshalJSON(data []byte) error {
 	*x = CompleteContext{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteContext(name string) bool {
 	switch name {
 	case "arguments":
@@ -1638,6 +1657,7 @@ func (x *CompleteParams) UnmarshalJSON(data []byte) error {
 	*x = CompleteParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteParams(name string) bool {
 	switch name {
 	case "argument", "ref", "context", "_meta":
@@ -1711,6 +1731,7 @@ func (x *CompleteResult) UnmarshalJSON(data []byte) error {
 	*x = CompleteResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteResult(name string) bool {
 	switch name {
 	case "completion", "_meta":
@@ -1802,6 +1823,7 @@ func (x *Completion) UnmarshalJSON(data []byte) error {
 	*x = Completion{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompletion(name string) bool {
 	switch name {
 	case "values", "hasMore", "total":
@@ -1949,6 +1971,7 @@ func (x *CreateMessageParams) UnmarshalJSON(data []byte) error {
 	*x = CreateMessageParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCreateMessageParams(name string) bool {
 	switch name {
 	case "maxTokens", "messages", "includeContext", "metadata", "modelPreferences", "stopSequences", "systemPrompt", "task", "temperature", "toolChoice", "tools", "_meta":
@@ -2038,6 +2061,7 @@ func (x *CreateMessageResult) UnmarshalJSON(data []byte) error {
 	*x = CreateMessageResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCreateMessageResult(name string) bool {
 	switch name {
 	case "content", "model", "role", "stopReason", "_meta":
@@ -2111,6 +2135,7 @@ func (x *CreateTaskResult) UnmarshalJSON(data []byte) error {
 	*x = CreateTaskResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCreateTaskResult(name string) bool {
 	switch name {
 	case "task", "_meta":
@@ -2206,6 +2231,7 @@ func (x *ElicitFormParams) UnmarshalJSON(data []byte) error {
 	*x = ElicitFormParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownElicitFormParams(name string) bool {
 	switch name {
 	case "message", "requestedSchema", "mode", "task", "_meta":
@@ -2287,6 +2313,7 @@ func (x *ElicitResult) UnmarshalJSON(data []byte) error {
 	*x = ElicitResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownElicitResult(name string) bool {
 	switch name {
 	case "action", "content", "_meta":
@@ -2369,6 +2396,7 @@ func (x *ElicitSchema) UnmarshalJSON(data []byte) error {
 	*x = ElicitSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownElicitSchema(name string) bool {
 	switch name {
 	case "type", "properties", "$schema", "required":
@@ -2465,6 +2493,7 @@ func (x *ElicitURLParams) UnmarshalJSON(data []byte) error {
 	*x = ElicitURLParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownElicitURLParams(name string) bool {
 	switch name {
 	case "mode", "elicitationId", "message", "url", "task", "_meta":
@@ -2538,6 +2567,7 @@ func (x *ElicitationCompleteParams) UnmarshalJSON(data []byte) error {
 	*x = ElicitationCompleteParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownElicitationCompleteParams(name string) bool {
 	switch name {
 	case "elicitationId", "_meta":
@@ -2623,6 +2653,7 @@ func (x *EmbeddedResource) UnmarshalJSON(data []byte) error {
 	*x = EmbeddedResource{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownEmbeddedResource(name string) bool {
 	switch name {
 	case "type", "resource", "annotations", "_meta":
@@ -2694,6 +2725,7 @@ func (x *EnumOption) UnmarshalJSON(data []byte) error {
 	*x = EnumOption{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownEnumOption(name string) bool {
 	switch name {
 	case "title", "const":
@@ -2778,6 +2810,7 @@ func (x *GetPromptParams) UnmarshalJSON(data []byte) error {
 	*x = GetPromptParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownGetPromptParams(name string) bool {
 	switch name {
 	case "name", "arguments", "_meta":
@@ -2869,6 +2902,7 @@ func (x *GetPromptResult) UnmarshalJSON(data []byte) error {
 	*x = GetPromptResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownGetPromptResult(name string) bool {
 	switch name {
 	case "messages", "description", "_meta":
@@ -2945,6 +2979,7 @@ func (x *GetTaskParams) UnmarshalJSON(data []byte) error {
 	*x = GetTaskParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownGetTaskParams(name string) bool {
 	switch name {
 	case "taskId", "_meta":
@@ -3021,6 +3056,7 @@ func (x *GetTaskPayloadParams) UnmarshalJSON(data []byte) error {
 	*x = GetTaskPayloadParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownGetTaskPayloadParams(name string) bool {
 	switch name {
 	case "taskId", "_meta":
@@ -3122,6 +3158,7 @@ func (x *GetTaskResult) UnmarshalJSON(data []byte) error {
 	*x = GetTaskResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownGetTaskResult(name string) bool {
 	switch name {
 	case "createdAt", "lastUpdatedAt", "status", "taskId", "ttl", "pollInterval", "statusMessage", "_meta":
@@ -3209,6 +3246,7 @@ func (x *Icon) UnmarshalJSON(data []byte) error {
 	*x = Icon{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownIcon(name string) bool {
 	switch name {
 	case "src", "mimeType", "sizes", "theme":
@@ -3298,6 +3336,7 @@ func (x *ImageContent) UnmarshalJSON(data []byte) error {
 	*x = ImageContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownImageContent(name string) bool {
 	switch name {
 	case "type", "data", "mimeType", "annotations", "_meta":
@@ -3395,6 +3434,7 @@ func (x *Implementation) UnmarshalJSON(data []byte) error {
 	*x = Implementation{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownImplementation(name string) bool {
 	switch name {
 	case "name", "version", "title", "description", "icons", "websiteUrl":
@@ -3479,6 +3519,7 @@ func (x *InitializeParams) UnmarshalJSON(data []byte) error {
 	*x = InitializeParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownInitializeParams(name string) bool {
 	switch name {
 	case "capabilities", "clientInfo", "protocolVersion", "_meta":
@@ -3566,6 +3607,7 @@ func (x *InitializeResult) UnmarshalJSON(data []byte) error {
 	*x = InitializeResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownInitializeResult(name string) bool {
 	switch name {
 	case "capabilities", "protocolVersion", "serverInfo", "instructions", "_meta":
@@ -3634,6 +3676,7 @@ func (x *InitializedParams) UnmarshalJSON(data []byte) error {
 	*x = InitializedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownInitializedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -3728,6 +3771,7 @@ func (x *LegacyTitledEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = LegacyTitledEnumSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownLegacyTitledEnumSchema(name string) bool {
 	switch name {
 	case "type", "enum", "title", "description", "default", "enumNames":
@@ -3805,6 +3849,7 @@ func (x *ListPromptsParams) UnmarshalJSON(data []byte) error {
 	*x = ListPromptsParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListPromptsParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -3896,6 +3941,7 @@ func (x *ListPromptsResult) UnmarshalJSON(data []byte) error {
 	*x = ListPromptsResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListPromptsResult(name string) bool {
 	switch name {
 	case "prompts", "nextCursor", "_meta":
@@ -3973,6 +4019,7 @@ func (x *ListResourceTemplatesParams) UnmarshalJSON(data []byte) error {
 	*x = ListResourceTemplatesParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourceTemplatesParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -4064,6 +4111,7 @@ func (x *ListResourceTemplatesResult) UnmarshalJSON(data []byte) error {
 	*x = ListResourceTemplatesResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourceTemplatesResult(name string) bool {
 	switch name {
 	case "resourceTemplates", "nextCursor", "_meta":
@@ -4141,6 +4189,7 @@ func (x *ListResourcesParams) UnmarshalJSON(data []byte) error {
 	*x = ListResourcesParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourcesParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -4232,6 +4281,7 @@ func (x *ListResourcesResult) UnmarshalJSON(data []byte) error {
 	*x = ListResourcesResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourcesResult(name string) bool {
 	switch name {
 	case "resources", "nextCursor", "_meta":
@@ -4303,6 +4353,7 @@ func (x *ListRootsParams) UnmarshalJSON(data []byte) error {
 	*x = ListRootsParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListRootsParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -4388,6 +4439,7 @@ func (x *ListRootsResult) UnmarshalJSON(data []byte) error {
 	*x = ListRootsResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListRootsResult(name string) bool {
 	switch name {
 	case "roots", "_meta":
@@ -4465,6 +4517,7 @@ func (x *ListTasksParams) UnmarshalJSON(data []byte) error {
 	*x = ListTasksParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListTasksParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -4556,6 +4609,7 @@ func (x *ListTasksResult) UnmarshalJSON(data []byte) error {
 	*x = ListTasksResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListTasksResult(name string) bool {
 	switch name {
 	case "tasks", "nextCursor", "_meta":
@@ -4633,6 +4687,7 @@ func (x *ListToolsParams) UnmarshalJSON(data []byte) error {
 	*x = ListToolsParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListToolsParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -4724,6 +4779,7 @@ func (x *ListToolsResult) UnmarshalJSON(data []byte) error {
 	*x = ListToolsResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListToolsResult(name string) bool {
 	switch name {
 	case "tools", "nextCursor", "_meta":
@@ -4807,6 +4863,7 @@ func (x *LoggingMessageParams) UnmarshalJSON(data []byte) error {
 	*x = LoggingMessageParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownLoggingMessageParams(name string) bool {
 	switch name {
 	case "data", "level", "logger", "_meta":
@@ -4875,6 +4932,7 @@ func (x *ModelHint) UnmarshalJSON(data []byte) error {
 	*x = ModelHint{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownModelHint(name string) bool {
 	switch name {
 	case "name":
@@ -4963,6 +5021,7 @@ func (x *ModelPreferences) UnmarshalJSON(data []byte) error {
 	*x = ModelPreferences{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownModelPreferences(name string) bool {
 	switch name {
 	case "costPriority", "hints", "intelligencePriority", "speedPriority":
@@ -5060,6 +5119,7 @@ func (x *NumberSchema) UnmarshalJSON(data []byte) error {
 	*x = NumberSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownNumberSchema(name string) bool {
 	switch name {
 	case "type", "title", "description", "default", "maximum", "minimum":
@@ -5131,6 +5191,7 @@ func (x *PingParams) UnmarshalJSON(data []byte) error {
 	*x = PingParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPingParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -5220,6 +5281,7 @@ func (x *ProgressParams) UnmarshalJSON(data []byte) error {
 	*x = ProgressParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownProgressParams(name string) bool {
 	switch name {
 	case "progress", "progressToken", "message", "total", "_meta":
@@ -5321,6 +5383,7 @@ func (x *Prompt) UnmarshalJSON(data []byte) error {
 	*x = Prompt{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPrompt(name string) bool {
 	switch name {
 	case "name", "title", "description", "arguments", "icons", "_meta":
@@ -5406,6 +5469,7 @@ func (x *PromptArgument) UnmarshalJSON(data []byte) error {
 	*x = PromptArgument{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptArgument(name string) bool {
 	switch name {
 	case "name", "title", "description", "required":
@@ -5474,6 +5538,7 @@ func (x *PromptListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = PromptListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -5545,6 +5610,7 @@ func (x *PromptMessage) UnmarshalJSON(data []byte) error {
 	*x = PromptMessage{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptMessage(name string) bool {
 	switch name {
 	case "content", "role":
@@ -5621,6 +5687,7 @@ func (x *PromptReference) UnmarshalJSON(data []byte) error {
 	*x = PromptReference{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptReference(name string) bool {
 	switch name {
 	case "type", "name", "title":
@@ -5697,6 +5764,7 @@ func (x *ReadResourceParams) UnmarshalJSON(data []byte) error {
 	*x = ReadResourceParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownReadResourceParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -5782,6 +5850,7 @@ func (x *ReadResourceResult) UnmarshalJSON(data []byte) error {
 	*x = ReadResourceResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownReadResourceResult(name string) bool {
 	switch name {
 	case "contents", "_meta":
@@ -5849,6 +5918,7 @@ func (x *RelatedTaskMetadata) UnmarshalJSON(data []byte) error {
 	*x = RelatedTaskMetadata{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownRelatedTaskMetadata(name string) bool {
 	switch name {
 	case "taskId":
@@ -5919,6 +5989,7 @@ func (x *RequestMeta) UnmarshalJSON(data []byte) error {
 	*x = RequestMeta{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownRequestMeta(name string) bool {
 	switch name {
 	case "progressToken":
@@ -6037,6 +6108,7 @@ func (x *Resource) UnmarshalJSON(data []byte) error {
 	*x = Resource{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResource(name string) bool {
 	switch name {
 	case "name", "uri", "title", "description", "annotations", "icons", "mimeType", "size", "_meta":
@@ -6158,6 +6230,7 @@ func (x *ResourceLink) UnmarshalJSON(data []byte) error {
 	*x = ResourceLink{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceLink(name string) bool {
 	switch name {
 	case "type", "name", "uri", "title", "description", "annotations", "icons", "mimeType", "size", "_meta":
@@ -6226,6 +6299,7 @@ func (x *ResourceListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = ResourceListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -6338,6 +6412,7 @@ func (x *ResourceTemplate) UnmarshalJSON(data []byte) error {
 	*x = ResourceTemplate{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceTemplate(name string) bool {
 	switch name {
 	case "name", "uriTemplate", "title", "description", "annotations", "icons", "mimeType", "_meta":
@@ -6408,6 +6483,7 @@ func (x *ResourceTemplateReference) UnmarshalJSON(data []byte) error {
 	*x = ResourceTemplateReference{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceTemplateReference(name string) bool {
 	switch name {
 	case "type", "uri":
@@ -6481,6 +6557,7 @@ func (x *ResourceUpdatedParams) UnmarshalJSON(data []byte) error {
 	*x = ResourceUpdatedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceUpdatedParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -6549,6 +6626,7 @@ func (x *Result) UnmarshalJSON(data []byte) error {
 	*x = Result{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResult(name string) bool {
 	switch name {
 	case "_meta":
@@ -6628,6 +6706,7 @@ func (x *Root) UnmarshalJSON(data []byte) error {
 	*x = Root{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownRoot(name string) bool {
 	switch name {
 	case "uri", "name", "_meta":
@@ -6696,6 +6775,7 @@ func (x *RootsListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = RootsListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownRootsListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -6773,6 +6853,7 @@ func (x *SamplingMessage) UnmarshalJSON(data []byte) error {
 	*x = SamplingMessage{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSamplingMessage(name string) bool {
 	switch name {
 	case "content", "role", "_meta":
@@ -6891,6 +6972,7 @@ func (x *ServerCapabilities) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilities{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilities(name string) bool {
 	switch name {
 	case "completions", "experimental", "logging", "prompts", "resources", "tasks", "tools":
@@ -6959,6 +7041,7 @@ func (x *ServerCapabilitiesPrompts) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesPrompts{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesPrompts(name string) bool {
 	switch name {
 	case "listChanged":
@@ -7033,6 +7116,7 @@ func (x *ServerCapabilitiesResources) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesResources{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesResources(name string) bool {
 	switch name {
 	case "listChanged", "subscribe":
@@ -7116,6 +7200,7 @@ func (x *ServerCapabilitiesTasks) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesTasks{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesTasks(name string) bool {
 	switch name {
 	case "cancel", "list", "requests":
@@ -7187,6 +7272,7 @@ func (x *ServerCapabilitiesTasksRequests) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesTasksRequests{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesTasksRequests(name string) bool {
 	switch name {
 	case "tools":
@@ -7255,6 +7341,7 @@ func (x *ServerCapabilitiesTasksRequestsTools) UnmarshalJSON(data []byte) error 
 	*x = ServerCapabilitiesTasksRequestsTools{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesTasksRequestsTools(name string) bool {
 	switch name {
 	case "call":
@@ -7323,6 +7410,7 @@ func (x *ServerCapabilitiesTools) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesTools{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesTools(name string) bool {
 	switch name {
 	case "listChanged":
@@ -7399,6 +7487,7 @@ func (x *SetLevelParams) UnmarshalJSON(data []byte) error {
 	*x = SetLevelParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSetLevelParams(name string) bool {
 	switch name {
 	case "level", "_meta":
@@ -7504,6 +7593,7 @@ func (x *StringSchema) UnmarshalJSON(data []byte) error {
 	*x = StringSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownStringSchema(name string) bool {
 	switch name {
 	case "type", "title", "description", "default", "format", "maxLength", "minLength":
@@ -7580,6 +7670,7 @@ func (x *SubscribeParams) UnmarshalJSON(data []byte) error {
 	*x = SubscribeParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSubscribeParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -7675,6 +7766,7 @@ func (x *Task) UnmarshalJSON(data []byte) error {
 	*x = Task{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTask(name string) bool {
 	switch name {
 	case "createdAt", "lastUpdatedAt", "status", "taskId", "ttl", "pollInterval", "statusMessage":
@@ -7743,6 +7835,7 @@ func (x *TaskMetadata) UnmarshalJSON(data []byte) error {
 	*x = TaskMetadata{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTaskMetadata(name string) bool {
 	switch name {
 	case "ttl":
@@ -7844,6 +7937,7 @@ func (x *TaskStatusParams) UnmarshalJSON(data []byte) error {
 	*x = TaskStatusParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTaskStatusParams(name string) bool {
 	switch name {
 	case "createdAt", "lastUpdatedAt", "status", "taskId", "ttl", "pollInterval", "statusMessage", "_meta":
@@ -7929,6 +8023,7 @@ func (x *TextContent) UnmarshalJSON(data []byte) error {
 	*x = TextContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTextContent(name string) bool {
 	switch name {
 	case "type", "text", "annotations", "_meta":
@@ -8012,6 +8107,7 @@ func (x *TextResourceContents) UnmarshalJSON(data []byte) error {
 	*x = TextResourceContents{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTextResourceContents(name string) bool {
 	switch name {
 	case "uri", "text", "mimeType", "_meta":
@@ -8079,6 +8175,7 @@ func (x *TitledEnumItems) UnmarshalJSON(data []byte) error {
 	*x = TitledEnumItems{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTitledEnumItems(name string) bool {
 	switch name {
 	case "anyOf":
@@ -8179,6 +8276,7 @@ func (x *TitledMultiSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = TitledMultiSelectEnumSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTitledMultiSelectEnumSchema(name string) bool {
 	switch name {
 	case "type", "items", "title", "description", "default", "maxItems", "minItems":
@@ -8267,6 +8365,7 @@ func (x *TitledSingleSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = TitledSingleSelectEnumSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTitledSingleSelectEnumSchema(name string) bool {
 	switch name {
 	case "type", "oneOf", "title", "description", "default":
@@ -8400,6 +8499,7 @@ func (x *Tool) UnmarshalJSON(data []byte) error {
 	*x = Tool{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTool(name string) bool {
 	switch name {
 	case "name", "inputSchema", "title", "description", "annotations", "execution", "icons", "outputSchema", "_meta":
@@ -8492,6 +8592,7 @@ func (x *ToolAnnotations) UnmarshalJSON(data []byte) error {
 	*x = ToolAnnotations{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolAnnotations(name string) bool {
 	switch name {
 	case "title", "destructiveHint", "idempotentHint", "openWorldHint", "readOnlyHint":
@@ -8562,6 +8663,7 @@ func (x *ToolChoice) UnmarshalJSON(data []byte) error {
 	*x = ToolChoice{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolChoice(name string) bool {
 	switch name {
 	case "mode":
@@ -8632,6 +8734,7 @@ func (x *ToolExecution) UnmarshalJSON(data []byte) error {
 	*x = ToolExecution{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolExecution(name string) bool {
 	switch name {
 	case "taskSupport":
@@ -8700,6 +8803,7 @@ func (x *ToolListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = ToolListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -8804,6 +8908,7 @@ func (x *ToolResultContent) UnmarshalJSON(data []byte) error {
 	*x = ToolResultContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolResultContent(name string) bool {
 	switch name {
 	case "type", "content", "toolUseId", "isError", "structuredContent", "_meta":
@@ -8888,6 +8993,7 @@ func (x *ToolUseContent) UnmarshalJSON(data []byte) error {
 	*x = ToolUseContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolUseContent(name string) bool {
 	switch name {
 	case "type", "name", "id", "input", "_meta":
@@ -8955,6 +9061,7 @@ func (x *URLElicitationRequiredData) UnmarshalJSON(data []byte) error {
 	*x = URLElicitationRequiredData{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownURLElicitationRequiredData(name string) bool {
 	switch name {
 	case "elicitations":
@@ -9031,6 +9138,7 @@ func (x *UnsubscribeParams) UnmarshalJSON(data []byte) error {
 	*x = UnsubscribeParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownUnsubscribeParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -9101,6 +9209,7 @@ func (x *UntitledEnumItems) UnmarshalJSON(data []byte) error {
 	*x = UntitledEnumItems{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownUntitledEnumItems(name string) bool {
 	switch name {
 	case "type", "enum":
@@ -9201,6 +9310,7 @@ func (x *UntitledMultiSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = UntitledMultiSelectEnumSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownUntitledMultiSelectEnumSchema(name string) bool {
 	switch name {
 	case "type", "items", "title", "description", "default", "maxItems", "minItems":
@@ -9289,6 +9399,7 @@ func (x *UntitledSingleSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = UntitledSingleSelectEnumSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownUntitledSingleSelectEnumSchema(name string) bool {
 	switch name {
 	case "type", "enum", "title", "description", "default":
@@ -9296,6 +9407,7 @@ func knownUntitledSingleSelectEnumSchema(name string) bool {
 	}
 	return false
 }
+
 func decodeContentBlockList(d *wire.Dec) ([]ContentBlock, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9325,6 +9437,7 @@ func decodeContentBlockList(d *wire.Dec) ([]ContentBlock, error) {
 		}
 	}
 }
+
 func appendContentBlockList(b []byte, xs []ContentBlock) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9335,6 +9448,7 @@ func appendContentBlockList(b []byte, xs []ContentBlock) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeElicitURLParamsList(d *wire.Dec) ([]ElicitURLParams, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9364,6 +9478,7 @@ func decodeElicitURLParamsList(d *wire.Dec) ([]ElicitURLParams, error) {
 		}
 	}
 }
+
 func appendElicitURLParamsList(b []byte, xs []ElicitURLParams) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9374,6 +9489,7 @@ func appendElicitURLParamsList(b []byte, xs []ElicitURLParams) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeElicitValueMap(d *wire.Dec) (map[string]ElicitValue, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -9403,6 +9519,7 @@ func decodeElicitValueMap(d *wire.Dec) (map[string]ElicitValue, error) {
 		m[key] = v
 	}
 }
+
 func appendElicitValueMap(b []byte, m map[string]ElicitValue) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -9415,6 +9532,7 @@ func appendElicitValueMap(b []byte, m map[string]ElicitValue) []byte {
 	}
 	return append(b, '}')
 }
+
 func decodeEnumOptionList(d *wire.Dec) ([]EnumOption, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9444,6 +9562,7 @@ func decodeEnumOptionList(d *wire.Dec) ([]EnumOption, error) {
 		}
 	}
 }
+
 func appendEnumOptionList(b []byte, xs []EnumOption) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9454,6 +9573,7 @@ func appendEnumOptionList(b []byte, xs []EnumOption) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeIconList(d *wire.Dec) ([]Icon, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9483,6 +9603,7 @@ func decodeIconList(d *wire.Dec) ([]Icon, error) {
 		}
 	}
 }
+
 func appendIconList(b []byte, xs []Icon) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9493,6 +9614,7 @@ func appendIconList(b []byte, xs []Icon) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeModelHintList(d *wire.Dec) ([]ModelHint, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9522,6 +9644,7 @@ func decodeModelHintList(d *wire.Dec) ([]ModelHint, error) {
 		}
 	}
 }
+
 func appendModelHintList(b []byte, xs []ModelHint) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9532,6 +9655,7 @@ func appendModelHintList(b []byte, xs []ModelHint) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeObjectMap(d *wire.Dec) (map[string]wire.Raw, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -9561,6 +9685,7 @@ func decodeObjectMap(d *wire.Dec) (map[string]wire.Raw, error) {
 		m[key] = v
 	}
 }
+
 func appendObjectMap(b []byte, m map[string]wire.Raw) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -9573,6 +9698,7 @@ func appendObjectMap(b []byte, m map[string]wire.Raw) []byte {
 	}
 	return append(b, '}')
 }
+
 func decodePrimitiveSchemaDefinitionMap(d *wire.Dec) (map[string]PrimitiveSchemaDefinition, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -9602,6 +9728,7 @@ func decodePrimitiveSchemaDefinitionMap(d *wire.Dec) (map[string]PrimitiveSchema
 		m[key] = v
 	}
 }
+
 func appendPrimitiveSchemaDefinitionMap(b []byte, m map[string]PrimitiveSchemaDefinition) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -9614,6 +9741,7 @@ func appendPrimitiveSchemaDefinitionMap(b []byte, m map[string]PrimitiveSchemaDe
 	}
 	return append(b, '}')
 }
+
 func decodePromptArgumentList(d *wire.Dec) ([]PromptArgument, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9643,6 +9771,7 @@ func decodePromptArgumentList(d *wire.Dec) ([]PromptArgument, error) {
 		}
 	}
 }
+
 func appendPromptArgumentList(b []byte, xs []PromptArgument) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9653,6 +9782,7 @@ func appendPromptArgumentList(b []byte, xs []PromptArgument) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodePromptList(d *wire.Dec) ([]Prompt, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9682,6 +9812,7 @@ func decodePromptList(d *wire.Dec) ([]Prompt, error) {
 		}
 	}
 }
+
 func appendPromptList(b []byte, xs []Prompt) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9692,6 +9823,7 @@ func appendPromptList(b []byte, xs []Prompt) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodePromptMessageList(d *wire.Dec) ([]PromptMessage, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9721,6 +9853,7 @@ func decodePromptMessageList(d *wire.Dec) ([]PromptMessage, error) {
 		}
 	}
 }
+
 func appendPromptMessageList(b []byte, xs []PromptMessage) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9731,6 +9864,7 @@ func appendPromptMessageList(b []byte, xs []PromptMessage) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeResourceContentsList(d *wire.Dec) ([]ResourceContents, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9760,6 +9894,7 @@ func decodeResourceContentsList(d *wire.Dec) ([]ResourceContents, error) {
 		}
 	}
 }
+
 func appendResourceContentsList(b []byte, xs []ResourceContents) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9770,6 +9905,7 @@ func appendResourceContentsList(b []byte, xs []ResourceContents) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeResourceList(d *wire.Dec) ([]Resource, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9799,6 +9935,7 @@ func decodeResourceList(d *wire.Dec) ([]Resource, error) {
 		}
 	}
 }
+
 func appendResourceList(b []byte, xs []Resource) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9809,6 +9946,7 @@ func appendResourceList(b []byte, xs []Resource) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeResourceTemplateList(d *wire.Dec) ([]ResourceTemplate, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9838,6 +9976,7 @@ func decodeResourceTemplateList(d *wire.Dec) ([]ResourceTemplate, error) {
 		}
 	}
 }
+
 func appendResourceTemplateList(b []byte, xs []ResourceTemplate) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9848,6 +9987,7 @@ func appendResourceTemplateList(b []byte, xs []ResourceTemplate) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeRoleList(d *wire.Dec) ([]Role, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9877,6 +10017,7 @@ func decodeRoleList(d *wire.Dec) ([]Role, error) {
 		}
 	}
 }
+
 func appendRoleList(b []byte, xs []Role) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9887,6 +10028,7 @@ func appendRoleList(b []byte, xs []Role) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeRootList(d *wire.Dec) ([]Root, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9916,6 +10058,7 @@ func decodeRootList(d *wire.Dec) ([]Root, error) {
 		}
 	}
 }
+
 func appendRootList(b []byte, xs []Root) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9926,6 +10069,7 @@ func appendRootList(b []byte, xs []Root) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeSamplingMessageContentBlockList(d *wire.Dec) ([]SamplingMessageContentBlock, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9955,6 +10099,7 @@ func decodeSamplingMessageContentBlockList(d *wire.Dec) ([]SamplingMessageConten
 		}
 	}
 }
+
 func appendSamplingMessageContentBlockList(b []byte, xs []SamplingMessageContentBlock) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9965,6 +10110,7 @@ func appendSamplingMessageContentBlockList(b []byte, xs []SamplingMessageContent
 	}
 	return append(b, ']')
 }
+
 func decodeSamplingMessageList(d *wire.Dec) ([]SamplingMessage, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9994,6 +10140,7 @@ func decodeSamplingMessageList(d *wire.Dec) ([]SamplingMessage, error) {
 		}
 	}
 }
+
 func appendSamplingMessageList(b []byte, xs []SamplingMessage) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -10004,6 +10151,7 @@ func appendSamplingMessageList(b []byte, xs []SamplingMessage) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeStringMap(d *wire.Dec) (map[string]string, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -10033,6 +10181,7 @@ func decodeStringMap(d *wire.Dec) (map[string]string, error) {
 		m[key] = v
 	}
 }
+
 func appendStringMap(b []byte, m map[string]string) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -10045,6 +10194,7 @@ func appendStringMap(b []byte, m map[string]string) []byte {
 	}
 	return append(b, '}')
 }
+
 func decodeTaskList(d *wire.Dec) ([]Task, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -10074,6 +10224,7 @@ func decodeTaskList(d *wire.Dec) ([]Task, error) {
 		}
 	}
 }
+
 func appendTaskList(b []byte, xs []Task) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -10084,6 +10235,7 @@ func appendTaskList(b []byte, xs []Task) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeToolList(d *wire.Dec) ([]Tool, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -10113,6 +10265,7 @@ func decodeToolList(d *wire.Dec) ([]Tool, error) {
 		}
 	}
 }
+
 func appendToolList(b []byte, xs []Tool) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -10145,6 +10298,7 @@ func appendNullInt(b []byte, v *int64) []byte {
 	}
 	return wire.AppendInt(b, *v)
 }
+
 func hasElicitParamsTask(p ElicitParams) bool {
 	switch p := p.(type) {
 	case *ElicitURLParams:
@@ -10154,6 +10308,7 @@ func hasElicitParamsTask(p ElicitParams) bool {
 	}
 	return false
 }
+
 func isElicitParamsForm(p ElicitParams) bool {
 	switch p.(type) {
 	case *ElicitFormParams:
@@ -10161,6 +10316,7 @@ func isElicitParamsForm(p ElicitParams) bool {
 	}
 	return false
 }
+
 func isElicitParamsUrl(p ElicitParams) bool {
 	switch p.(type) {
 	case *ElicitURLParams:

@@ -638,13 +638,16 @@ func wrapElicitParams(p ElicitParams) *elicitParams {
 	}
 	return &elicitParams{p}
 }
+
 func (x *elicitParams) DecodeJSON(d *wire.Dec) (err error) {
 	x.ElicitParams, err = DecodeElicitParams(d)
 	return err
 }
+
 func (x *elicitParams) AppendJSON(b []byte) []byte {
 	return appendUnion(b, x.ElicitParams)
 }
+
 func (x *elicitParams) Metadata() jsonrpc.Metadata {
 	switch v := x.ElicitParams.(type) {
 	case *ElicitURLParams:
@@ -654,6 +657,7 @@ func (x *elicitParams) Metadata() jsonrpc.Metadata {
 	}
 	return jsonrpc.Metadata{}
 }
+
 func (x *elicitParams) SetMetadata(m jsonrpc.Metadata) {
 	switch v := x.ElicitParams.(type) {
 	case *ElicitURLParams:

@@ -19,6 +19,7 @@ func (x *Annotations) Clone() *Annotations {
 	c.detach()
 	return &c
 }
+
 func (x *Annotations) detach() {
 	x.Audience = slices.Clone(x.Audience)
 	for i := range x.Audience {
@@ -66,6 +67,7 @@ func (x *AudioContent) Clone() *AudioContent {
 	c.detach()
 	return &c
 }
+
 func (x *AudioContent) detach() {
 	x.Data = strings.Clone(x.Data)
 	x.MIMEType = strings.Clone(x.MIMEType)
@@ -99,6 +101,7 @@ func (x *BlobResourceContents) Clone() *BlobResourceContents {
 	c.detach()
 	return &c
 }
+
 func (x *BlobResourceContents) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Blob = strings.Clone(x.Blob)
@@ -129,6 +132,7 @@ func (x *BooleanSchema) Clone() *BooleanSchema {
 	c.detach()
 	return &c
 }
+
 func (x *BooleanSchema) detach() {
 	if x.Title != nil {
 		x.Title = new(strings.Clone(*x.Title))
@@ -162,6 +166,7 @@ func (x *CallToolParams) Clone() *CallToolParams {
 	c.detach()
 	return &c
 }
+
 func (x *CallToolParams) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Arguments = x.Arguments.Clone()
@@ -190,6 +195,7 @@ func (x *CallToolResult) Clone() *CallToolResult {
 	c.detach()
 	return &c
 }
+
 func (x *CallToolResult) detach() {
 	x.Content = slices.Clone(x.Content)
 	for i := range x.Content {
@@ -231,6 +237,7 @@ func (x *CancelTaskParams) Clone() *CancelTaskParams {
 	c.detach()
 	return &c
 }
+
 func (x *CancelTaskParams) detach() {
 	x.TaskID = strings.Clone(x.TaskID)
 	x.Meta = x.Meta.Clone()
@@ -257,6 +264,7 @@ func (x *CancelTaskResult) Clone() *CancelTaskResult {
 	c.detach()
 	return &c
 }
+
 func (x *CancelTaskResult) detach() {
 	x.CreatedAt = strings.Clone(x.CreatedAt)
 	x.LastUpdatedAt = strings.Clone(x.LastUpdatedAt)
@@ -298,6 +306,7 @@ func (x *CancelledParams) Clone() *CancelledParams {
 	c.detach()
 	return &c
 }
+
 func (x *CancelledParams) detach() {
 	if x.Reason != nil {
 		x.Reason = new(strings.Clone(*x.Reason))
@@ -326,6 +335,7 @@ func (x *ClientCapabilities) Clone() *ClientCapabilities {
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilities) detach() {
 	x.Elicitation = x.Elicitation.Clone()
 	if x.Experimental != nil {
@@ -362,6 +372,7 @@ func (x *ClientCapabilitiesElicitation) Clone() *ClientCapabilitiesElicitation {
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilitiesElicitation) detach() {
 	x.Form = x.Form.Clone()
 	x.URL = x.URL.Clone()
@@ -388,6 +399,7 @@ func (x *ClientCapabilitiesRoots) Clone() *ClientCapabilitiesRoots {
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilitiesRoots) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -415,6 +427,7 @@ func (x *ClientCapabilitiesSampling) Clone() *ClientCapabilitiesSampling {
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilitiesSampling) detach() {
 	x.Context = x.Context.Clone()
 	x.Tools = x.Tools.Clone()
@@ -441,6 +454,7 @@ func (x *ClientCapabilitiesTasks) Clone() *ClientCapabilitiesTasks {
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilitiesTasks) detach() {
 	x.Cancel = x.Cancel.Clone()
 	x.List = x.List.Clone()
@@ -468,6 +482,7 @@ func (x *ClientCapabilitiesTasksRequests) Clone() *ClientCapabilitiesTasksReques
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilitiesTasksRequests) detach() {
 	x.Elicitation = x.Elicitation.Clone()
 	x.Sampling = x.Sampling.Clone()
@@ -494,6 +509,7 @@ func (x *ClientCapabilitiesTasksRequestsElicitation) Clone() *ClientCapabilities
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilitiesTasksRequestsElicitation) detach() {
 	x.Create = x.Create.Clone()
 	x.Extra = x.Extra.Clone()
@@ -519,6 +535,7 @@ func (x *ClientCapabilitiesTasksRequestsSampling) Clone() *ClientCapabilitiesTas
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilitiesTasksRequestsSampling) detach() {
 	x.CreateMessage = x.CreateMessage.Clone()
 	x.Extra = x.Extra.Clone()
@@ -544,6 +561,7 @@ func (x *CompleteArgument) Clone() *CompleteArgument {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteArgument) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Value = strings.Clone(x.Value)
@@ -570,6 +588,7 @@ func (x *CompleteContext) Clone() *CompleteContext {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteContext) detach() {
 	if x.Arguments != nil {
 		m := make(map[string]string, len(x.Arguments))
@@ -602,6 +621,7 @@ func (x *CompleteParams) Clone() *CompleteParams {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteParams) detach() {
 	x.Argument.detach()
 	x.Ref = cloneCompleteReference(x.Ref)
@@ -636,10 +656,12 @@ func (x *UnknownCompleteReference) Clone() *UnknownCompleteReference {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownCompleteReference) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneCompleteReference(v CompleteReference) CompleteReference {
 	switch v := v.(type) {
 	case *PromptReference:
@@ -662,6 +684,7 @@ func (x *CompleteResult) Clone() *CompleteResult {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteResult) detach() {
 	x.Completion.detach()
 	x.Meta = x.Meta.Clone()
@@ -691,6 +714,7 @@ func (x *Completion) Clone() *Completion {
 	c.detach()
 	return &c
 }
+
 func (x *Completion) detach() {
 	x.Values = slices.Clone(x.Values)
 	for i := range x.Values {
@@ -728,10 +752,12 @@ func (x *UnknownContentBlock) Clone() *UnknownContentBlock {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownContentBlock) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneContentBlock(v ContentBlock) ContentBlock {
 	switch v := v.(type) {
 	case *TextContent:
@@ -760,6 +786,7 @@ func (x *CreateMessageParams) Clone() *CreateMessageParams {
 	c.detach()
 	return &c
 }
+
 func (x *CreateMessageParams) detach() {
 	x.Messages = slices.Clone(x.Messages)
 	for i := range x.Messages {
@@ -820,6 +847,7 @@ func (x *CreateMessageResult) Clone() *CreateMessageResult {
 	c.detach()
 	return &c
 }
+
 func (x *CreateMessageResult) detach() {
 	x.Content.detach()
 	x.Model = strings.Clone(x.Model)
@@ -857,6 +885,7 @@ func (x *CreateTaskResult) Clone() *CreateTaskResult {
 	c.detach()
 	return &c
 }
+
 func (x *CreateTaskResult) detach() {
 	x.Task.detach()
 	x.Meta = x.Meta.Clone()
@@ -886,6 +915,7 @@ func (x *ElicitFormParams) Clone() *ElicitFormParams {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitFormParams) detach() {
 	x.Message = strings.Clone(x.Message)
 	x.RequestedSchema.detach()
@@ -920,10 +950,12 @@ func (x *UnknownElicitParams) Clone() *UnknownElicitParams {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownElicitParams) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneElicitParams(v ElicitParams) ElicitParams {
 	switch v := v.(type) {
 	case *ElicitURLParams:
@@ -946,6 +978,7 @@ func (x *ElicitResult) Clone() *ElicitResult {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitResult) detach() {
 	x.Action = ElicitAction(strings.Clone(string(x.Action)))
 	if x.Content != nil {
@@ -990,6 +1023,7 @@ func (x *ElicitSchema) Clone() *ElicitSchema {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitSchema) detach() {
 	if x.Properties != nil {
 		m := make(map[string]PrimitiveSchemaDefinition, len(x.Properties))
@@ -1037,6 +1071,7 @@ func (x *ElicitURLParams) Clone() *ElicitURLParams {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitURLParams) detach() {
 	x.ElicitationID = strings.Clone(x.ElicitationID)
 	x.Message = strings.Clone(x.Message)
@@ -1066,6 +1101,7 @@ func (x *ElicitValue) Clone() *ElicitValue {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitValue) detach() {
 	x.Raw = x.Raw.Clone()
 }
@@ -1080,6 +1116,7 @@ func (x *ElicitationCompleteParams) Clone() *ElicitationCompleteParams {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitationCompleteParams) detach() {
 	x.ElicitationID = strings.Clone(x.ElicitationID)
 	x.Meta = x.Meta.Clone()
@@ -1106,6 +1143,7 @@ func (x *EmbeddedResource) Clone() *EmbeddedResource {
 	c.detach()
 	return &c
 }
+
 func (x *EmbeddedResource) detach() {
 	x.Resource = cloneResourceContents(x.Resource)
 	x.Annotations = x.Annotations.Clone()
@@ -1144,6 +1182,7 @@ func (x *EnumOption) Clone() *EnumOption {
 	c.detach()
 	return &c
 }
+
 func (x *EnumOption) detach() {
 	x.Title = strings.Clone(x.Title)
 	x.Const = strings.Clone(x.Const)
@@ -1170,6 +1209,7 @@ func (x *GetPromptParams) Clone() *GetPromptParams {
 	c.detach()
 	return &c
 }
+
 func (x *GetPromptParams) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Arguments != nil {
@@ -1204,6 +1244,7 @@ func (x *GetPromptResult) Clone() *GetPromptResult {
 	c.detach()
 	return &c
 }
+
 func (x *GetPromptResult) detach() {
 	x.Messages = slices.Clone(x.Messages)
 	for i := range x.Messages {
@@ -1241,6 +1282,7 @@ func (x *GetTaskParams) Clone() *GetTaskParams {
 	c.detach()
 	return &c
 }
+
 func (x *GetTaskParams) detach() {
 	x.TaskID = strings.Clone(x.TaskID)
 	x.Meta = x.Meta.Clone()
@@ -1267,6 +1309,7 @@ func (x *GetTaskPayloadParams) Clone() *GetTaskPayloadParams {
 	c.detach()
 	return &c
 }
+
 func (x *GetTaskPayloadParams) detach() {
 	x.TaskID = strings.Clone(x.TaskID)
 	x.Meta = x.Meta.Clone()
@@ -1293,6 +1336,7 @@ func (x *GetTaskPayloadResult) Clone() *GetTaskPayloadResult {
 	c.detach()
 	return &c
 }
+
 func (x *GetTaskPayloadResult) detach() {
 	x.Raw = x.Raw.Clone()
 }
@@ -1307,6 +1351,7 @@ func (x *GetTaskResult) Clone() *GetTaskResult {
 	c.detach()
 	return &c
 }
+
 func (x *GetTaskResult) detach() {
 	x.CreatedAt = strings.Clone(x.CreatedAt)
 	x.LastUpdatedAt = strings.Clone(x.LastUpdatedAt)
@@ -1348,6 +1393,7 @@ func (x *Icon) Clone() *Icon {
 	c.detach()
 	return &c
 }
+
 func (x *Icon) detach() {
 	x.Src = strings.Clone(x.Src)
 	if x.MIMEType != nil {
@@ -1383,6 +1429,7 @@ func (x *ImageContent) Clone() *ImageContent {
 	c.detach()
 	return &c
 }
+
 func (x *ImageContent) detach() {
 	x.Data = strings.Clone(x.Data)
 	x.MIMEType = strings.Clone(x.MIMEType)
@@ -1416,6 +1463,7 @@ func (x *Implementation) Clone() *Implementation {
 	c.detach()
 	return &c
 }
+
 func (x *Implementation) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Version = strings.Clone(x.Version)
@@ -1455,6 +1503,7 @@ func (x *InitializeParams) Clone() *InitializeParams {
 	c.detach()
 	return &c
 }
+
 func (x *InitializeParams) detach() {
 	x.Capabilities.detach()
 	x.ClientInfo.detach()
@@ -1483,6 +1532,7 @@ func (x *InitializeResult) Clone() *InitializeResult {
 	c.detach()
 	return &c
 }
+
 func (x *InitializeResult) detach() {
 	x.Capabilities.detach()
 	x.ProtocolVersion = strings.Clone(x.ProtocolVersion)
@@ -1514,6 +1564,7 @@ func (x *InitializedParams) Clone() *InitializedParams {
 	c.detach()
 	return &c
 }
+
 func (x *InitializedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1539,6 +1590,7 @@ func (x *LegacyTitledEnumSchema) Clone() *LegacyTitledEnumSchema {
 	c.detach()
 	return &c
 }
+
 func (x *LegacyTitledEnumSchema) detach() {
 	x.Enum = slices.Clone(x.Enum)
 	for i := range x.Enum {
@@ -1580,6 +1632,7 @@ func (x *ListPromptsParams) Clone() *ListPromptsParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListPromptsParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -1608,6 +1661,7 @@ func (x *ListPromptsResult) Clone() *ListPromptsResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListPromptsResult) detach() {
 	x.Prompts = slices.Clone(x.Prompts)
 	for i := range x.Prompts {
@@ -1640,6 +1694,7 @@ func (x *ListResourceTemplatesParams) Clone() *ListResourceTemplatesParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourceTemplatesParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -1668,6 +1723,7 @@ func (x *ListResourceTemplatesResult) Clone() *ListResourceTemplatesResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourceTemplatesResult) detach() {
 	x.ResourceTemplates = slices.Clone(x.ResourceTemplates)
 	for i := range x.ResourceTemplates {
@@ -1705,6 +1761,7 @@ func (x *ListResourcesParams) Clone() *ListResourcesParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourcesParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -1733,6 +1790,7 @@ func (x *ListResourcesResult) Clone() *ListResourcesResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourcesResult) detach() {
 	x.Resources = slices.Clone(x.Resources)
 	for i := range x.Resources {
@@ -1770,6 +1828,7 @@ func (x *ListRootsParams) Clone() *ListRootsParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListRootsParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1795,6 +1854,7 @@ func (x *ListRootsResult) Clone() *ListRootsResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListRootsResult) detach() {
 	x.Roots = slices.Clone(x.Roots)
 	for i := range x.Roots {
@@ -1824,6 +1884,7 @@ func (x *ListTasksParams) Clone() *ListTasksParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListTasksParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -1852,6 +1913,7 @@ func (x *ListTasksResult) Clone() *ListTasksResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListTasksResult) detach() {
 	x.Tasks = slices.Clone(x.Tasks)
 	for i := range x.Tasks {
@@ -1889,6 +1951,7 @@ func (x *ListToolsParams) Clone() *ListToolsParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListToolsParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -1917,6 +1980,7 @@ func (x *ListToolsResult) Clone() *ListToolsResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListToolsResult) detach() {
 	x.Tools = slices.Clone(x.Tools)
 	for i := range x.Tools {
@@ -1949,6 +2013,7 @@ func (x *LoggingMessageParams) Clone() *LoggingMessageParams {
 	c.detach()
 	return &c
 }
+
 func (x *LoggingMessageParams) detach() {
 	x.Data = x.Data.Clone()
 	x.Level = LoggingLevel(strings.Clone(string(x.Level)))
@@ -1982,6 +2047,7 @@ func (x *ModelHint) Clone() *ModelHint {
 	c.detach()
 	return &c
 }
+
 func (x *ModelHint) detach() {
 	if x.Name != nil {
 		x.Name = new(strings.Clone(*x.Name))
@@ -2009,6 +2075,7 @@ func (x *ModelPreferences) Clone() *ModelPreferences {
 	c.detach()
 	return &c
 }
+
 func (x *ModelPreferences) detach() {
 	if x.CostPriority != nil {
 		x.CostPriority = new(*x.CostPriority)
@@ -2064,6 +2131,7 @@ func (x *NumberSchema) Clone() *NumberSchema {
 	c.detach()
 	return &c
 }
+
 func (x *NumberSchema) detach() {
 	x.Type = NumberType(strings.Clone(string(x.Type)))
 	if x.Title != nil {
@@ -2107,6 +2175,7 @@ func (x *PingParams) Clone() *PingParams {
 	c.detach()
 	return &c
 }
+
 func (x *PingParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -2132,10 +2201,12 @@ func (x *UnknownPrimitiveSchemaDefinition) Clone() *UnknownPrimitiveSchemaDefini
 	c.detach()
 	return &c
 }
+
 func (x *UnknownPrimitiveSchemaDefinition) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func clonePrimitiveSchemaDefinition(v PrimitiveSchemaDefinition) PrimitiveSchemaDefinition {
 	switch v := v.(type) {
 	case *StringSchema:
@@ -2170,6 +2241,7 @@ func (x *ProgressParams) Clone() *ProgressParams {
 	c.detach()
 	return &c
 }
+
 func (x *ProgressParams) detach() {
 	if x.Message != nil {
 		x.Message = new(strings.Clone(*x.Message))
@@ -2204,6 +2276,7 @@ func (x *Prompt) Clone() *Prompt {
 	c.detach()
 	return &c
 }
+
 func (x *Prompt) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Title != nil {
@@ -2244,6 +2317,7 @@ func (x *PromptArgument) Clone() *PromptArgument {
 	c.detach()
 	return &c
 }
+
 func (x *PromptArgument) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Title != nil {
@@ -2278,6 +2352,7 @@ func (x *PromptListChangedParams) Clone() *PromptListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *PromptListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -2303,6 +2378,7 @@ func (x *PromptMessage) Clone() *PromptMessage {
 	c.detach()
 	return &c
 }
+
 func (x *PromptMessage) detach() {
 	x.Content = cloneContentBlock(x.Content)
 	x.Role = Role(strings.Clone(string(x.Role)))
@@ -2338,6 +2414,7 @@ func (x *PromptReference) Clone() *PromptReference {
 	c.detach()
 	return &c
 }
+
 func (x *PromptReference) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Title != nil {
@@ -2366,6 +2443,7 @@ func (x *ReadResourceParams) Clone() *ReadResourceParams {
 	c.detach()
 	return &c
 }
+
 func (x *ReadResourceParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()
@@ -2392,6 +2470,7 @@ func (x *ReadResourceResult) Clone() *ReadResourceResult {
 	c.detach()
 	return &c
 }
+
 func (x *ReadResourceResult) detach() {
 	x.Contents = slices.Clone(x.Contents)
 	for i := range x.Contents {
@@ -2429,6 +2508,7 @@ func (x *RelatedTaskMetadata) Clone() *RelatedTaskMetadata {
 	c.detach()
 	return &c
 }
+
 func (x *RelatedTaskMetadata) detach() {
 	x.TaskID = strings.Clone(x.TaskID)
 	x.Extra = x.Extra.Clone()
@@ -2454,6 +2534,7 @@ func (x *RequestMeta) Clone() *RequestMeta {
 	c.detach()
 	return &c
 }
+
 func (x *RequestMeta) detach() {
 	x.Extra = x.Extra.Clone()
 }
@@ -2478,6 +2559,7 @@ func (x *Resource) Clone() *Resource {
 	c.detach()
 	return &c
 }
+
 func (x *Resource) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.URI = strings.Clone(x.URI)
@@ -2527,10 +2609,12 @@ func (x *UnknownResourceContents) Clone() *UnknownResourceContents {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownResourceContents) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneResourceContents(v ResourceContents) ResourceContents {
 	switch v := v.(type) {
 	case *TextResourceContents:
@@ -2553,6 +2637,7 @@ func (x *ResourceLink) Clone() *ResourceLink {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceLink) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.URI = strings.Clone(x.URI)
@@ -2602,6 +2687,7 @@ func (x *ResourceListChangedParams) Clone() *ResourceListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -2627,6 +2713,7 @@ func (x *ResourceTemplate) Clone() *ResourceTemplate {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceTemplate) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.URITemplate = strings.Clone(x.URITemplate)
@@ -2673,6 +2760,7 @@ func (x *ResourceTemplateReference) Clone() *ResourceTemplateReference {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceTemplateReference) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Extra = x.Extra.Clone()
@@ -2698,6 +2786,7 @@ func (x *ResourceUpdatedParams) Clone() *ResourceUpdatedParams {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceUpdatedParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()
@@ -2724,6 +2813,7 @@ func (x *Result) Clone() *Result {
 	c.detach()
 	return &c
 }
+
 func (x *Result) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -2749,6 +2839,7 @@ func (x *Root) Clone() *Root {
 	c.detach()
 	return &c
 }
+
 func (x *Root) detach() {
 	x.URI = strings.Clone(x.URI)
 	if x.Name != nil {
@@ -2778,6 +2869,7 @@ func (x *RootsListChangedParams) Clone() *RootsListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *RootsListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -2803,6 +2895,7 @@ func (x *SamplingContent) Clone() *SamplingContent {
 	c.detach()
 	return &c
 }
+
 func (x *SamplingContent) detach() {
 	x.Items = slices.Clone(x.Items)
 	for i := range x.Items {
@@ -2833,6 +2926,7 @@ func (x *SamplingMessage) Clone() *SamplingMessage {
 	c.detach()
 	return &c
 }
+
 func (x *SamplingMessage) detach() {
 	x.Content.detach()
 	x.Role = Role(strings.Clone(string(x.Role)))
@@ -2866,10 +2960,12 @@ func (x *UnknownSamplingMessageContentBlock) Clone() *UnknownSamplingMessageCont
 	c.detach()
 	return &c
 }
+
 func (x *UnknownSamplingMessageContentBlock) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneSamplingMessageContentBlock(v SamplingMessageContentBlock) SamplingMessageContentBlock {
 	switch v := v.(type) {
 	case *TextContent:
@@ -2898,6 +2994,7 @@ func (x *ServerCapabilities) Clone() *ServerCapabilities {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilities) detach() {
 	x.Completions = x.Completions.Clone()
 	if x.Experimental != nil {
@@ -2936,6 +3033,7 @@ func (x *ServerCapabilitiesPrompts) Clone() *ServerCapabilitiesPrompts {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesPrompts) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -2963,6 +3061,7 @@ func (x *ServerCapabilitiesResources) Clone() *ServerCapabilitiesResources {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesResources) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -2993,6 +3092,7 @@ func (x *ServerCapabilitiesTasks) Clone() *ServerCapabilitiesTasks {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesTasks) detach() {
 	x.Cancel = x.Cancel.Clone()
 	x.List = x.List.Clone()
@@ -3020,6 +3120,7 @@ func (x *ServerCapabilitiesTasksRequests) Clone() *ServerCapabilitiesTasksReques
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesTasksRequests) detach() {
 	x.Tools = x.Tools.Clone()
 	x.Extra = x.Extra.Clone()
@@ -3045,6 +3146,7 @@ func (x *ServerCapabilitiesTasksRequestsTools) Clone() *ServerCapabilitiesTasksR
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesTasksRequestsTools) detach() {
 	x.Call = x.Call.Clone()
 	x.Extra = x.Extra.Clone()
@@ -3070,6 +3172,7 @@ func (x *ServerCapabilitiesTools) Clone() *ServerCapabilitiesTools {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesTools) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -3097,6 +3200,7 @@ func (x *SetLevelParams) Clone() *SetLevelParams {
 	c.detach()
 	return &c
 }
+
 func (x *SetLevelParams) detach() {
 	x.Level = LoggingLevel(strings.Clone(string(x.Level)))
 	x.Meta = x.Meta.Clone()
@@ -3126,6 +3230,7 @@ func (x *StringSchema) Clone() *StringSchema {
 	c.detach()
 	return &c
 }
+
 func (x *StringSchema) detach() {
 	if x.Title != nil {
 		x.Title = new(strings.Clone(*x.Title))
@@ -3168,6 +3273,7 @@ func (x *SubscribeParams) Clone() *SubscribeParams {
 	c.detach()
 	return &c
 }
+
 func (x *SubscribeParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()
@@ -3194,6 +3300,7 @@ func (x *Task) Clone() *Task {
 	c.detach()
 	return &c
 }
+
 func (x *Task) detach() {
 	x.CreatedAt = strings.Clone(x.CreatedAt)
 	x.LastUpdatedAt = strings.Clone(x.LastUpdatedAt)
@@ -3234,6 +3341,7 @@ func (x *TaskMetadata) Clone() *TaskMetadata {
 	c.detach()
 	return &c
 }
+
 func (x *TaskMetadata) detach() {
 	if x.TTL != nil {
 		x.TTL = new(*x.TTL)
@@ -3261,6 +3369,7 @@ func (x *TaskStatusParams) Clone() *TaskStatusParams {
 	c.detach()
 	return &c
 }
+
 func (x *TaskStatusParams) detach() {
 	x.CreatedAt = strings.Clone(x.CreatedAt)
 	x.LastUpdatedAt = strings.Clone(x.LastUpdatedAt)
@@ -3302,6 +3411,7 @@ func (x *TextContent) Clone() *TextContent {
 	c.detach()
 	return &c
 }
+
 func (x *TextContent) detach() {
 	x.Text = strings.Clone(x.Text)
 	x.Annotations = x.Annotations.Clone()
@@ -3334,6 +3444,7 @@ func (x *TextResourceContents) Clone() *TextResourceContents {
 	c.detach()
 	return &c
 }
+
 func (x *TextResourceContents) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Text = strings.Clone(x.Text)
@@ -3364,6 +3475,7 @@ func (x *TitledEnumItems) Clone() *TitledEnumItems {
 	c.detach()
 	return &c
 }
+
 func (x *TitledEnumItems) detach() {
 	x.AnyOf = slices.Clone(x.AnyOf)
 	for i := range x.AnyOf {
@@ -3392,6 +3504,7 @@ func (x *TitledMultiSelectEnumSchema) Clone() *TitledMultiSelectEnumSchema {
 	c.detach()
 	return &c
 }
+
 func (x *TitledMultiSelectEnumSchema) detach() {
 	x.Items.detach()
 	if x.Title != nil {
@@ -3433,6 +3546,7 @@ func (x *TitledSingleSelectEnumSchema) Clone() *TitledSingleSelectEnumSchema {
 	c.detach()
 	return &c
 }
+
 func (x *TitledSingleSelectEnumSchema) detach() {
 	x.OneOf = slices.Clone(x.OneOf)
 	for i := range x.OneOf {
@@ -3470,6 +3584,7 @@ func (x *Tool) Clone() *Tool {
 	c.detach()
 	return &c
 }
+
 func (x *Tool) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.InputSchema = x.InputSchema.Clone()
@@ -3510,6 +3625,7 @@ func (x *ToolAnnotations) Clone() *ToolAnnotations {
 	c.detach()
 	return &c
 }
+
 func (x *ToolAnnotations) detach() {
 	if x.Title != nil {
 		x.Title = new(strings.Clone(*x.Title))
@@ -3549,6 +3665,7 @@ func (x *ToolChoice) Clone() *ToolChoice {
 	c.detach()
 	return &c
 }
+
 func (x *ToolChoice) detach() {
 	if x.Mode != nil {
 		x.Mode = new(ToolChoiceMode(strings.Clone(string(*x.Mode))))
@@ -3576,6 +3693,7 @@ func (x *ToolExecution) Clone() *ToolExecution {
 	c.detach()
 	return &c
 }
+
 func (x *ToolExecution) detach() {
 	if x.TaskSupport != nil {
 		x.TaskSupport = new(TaskSupport(strings.Clone(string(*x.TaskSupport))))
@@ -3603,6 +3721,7 @@ func (x *ToolListChangedParams) Clone() *ToolListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *ToolListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -3628,6 +3747,7 @@ func (x *ToolResultContent) Clone() *ToolResultContent {
 	c.detach()
 	return &c
 }
+
 func (x *ToolResultContent) detach() {
 	x.Content = slices.Clone(x.Content)
 	for i := range x.Content {
@@ -3670,6 +3790,7 @@ func (x *ToolUseContent) Clone() *ToolUseContent {
 	c.detach()
 	return &c
 }
+
 func (x *ToolUseContent) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.ID = strings.Clone(x.ID)
@@ -3698,6 +3819,7 @@ func (x *URLElicitationRequiredData) Clone() *URLElicitationRequiredData {
 	c.detach()
 	return &c
 }
+
 func (x *URLElicitationRequiredData) detach() {
 	x.Elicitations = slices.Clone(x.Elicitations)
 	for i := range x.Elicitations {
@@ -3726,6 +3848,7 @@ func (x *UnsubscribeParams) Clone() *UnsubscribeParams {
 	c.detach()
 	return &c
 }
+
 func (x *UnsubscribeParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()
@@ -3752,6 +3875,7 @@ func (x *UntitledEnumItems) Clone() *UntitledEnumItems {
 	c.detach()
 	return &c
 }
+
 func (x *UntitledEnumItems) detach() {
 	x.Enum = slices.Clone(x.Enum)
 	for i := range x.Enum {
@@ -3780,6 +3904,7 @@ func (x *UntitledMultiSelectEnumSchema) Clone() *UntitledMultiSelectEnumSchema {
 	c.detach()
 	return &c
 }
+
 func (x *UntitledMultiSelectEnumSchema) detach() {
 	x.Items.detach()
 	if x.Title != nil {
@@ -3821,6 +3946,7 @@ func (x *UntitledSingleSelectEnumSchema) Clone() *UntitledSingleSelectEnumSchema
 	c.detach()
 	return &c
 }
+
 func (x *UntitledSingleSelectEnumSchema) detach() {
 	x.Enum = slices.Clone(x.Enum)
 	for i := range x.Enum {

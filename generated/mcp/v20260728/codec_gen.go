@@ -83,6 +83,7 @@ func (x *Annotations) UnmarshalJSON(data []byte) error {
 	*x = Annotations{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownAnnotations(name string) bool {
 	switch name {
 	case "audience", "lastModified", "priority":
@@ -172,6 +173,7 @@ func (x *AudioContent) UnmarshalJSON(data []byte) error {
 	*x = AudioContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownAudioContent(name string) bool {
 	switch name {
 	case "type", "data", "mimeType", "annotations", "_meta":
@@ -255,6 +257,7 @@ func (x *BlobResourceContents) UnmarshalJSON(data []byte) error {
 	*x = BlobResourceContents{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownBlobResourceContents(name string) bool {
 	switch name {
 	case "uri", "blob", "mimeType", "_meta":
@@ -340,6 +343,7 @@ func (x *BooleanSchema) UnmarshalJSON(data []byte) error {
 	*x = BooleanSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownBooleanSchema(name string) bool {
 	switch name {
 	case "type", "title", "description", "default":
@@ -431,6 +435,7 @@ func (x *CallToolParams) UnmarshalJSON(data []byte) error {
 	*x = CallToolParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCallToolParams(name string) bool {
 	switch name {
 	case "name", "arguments", "inputResponses", "requestState", "_meta":
@@ -552,6 +557,7 @@ func (x *CallToolResult) UnmarshalJSON(data []byte) error {
 	*x = CallToolResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCallToolResult(name string) bool {
 	switch name {
 	case "resultType", "content", "isError", "structuredContent", "_meta":
@@ -634,6 +640,7 @@ func (x *CancelledParams) UnmarshalJSON(data []byte) error {
 	*x = CancelledParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCancelledParams(name string) bool {
 	switch name {
 	case "requestId", "reason", "_meta":
@@ -736,6 +743,7 @@ func (x *ClientCapabilities) UnmarshalJSON(data []byte) error {
 	*x = ClientCapabilities{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilities(name string) bool {
 	switch name {
 	case "elicitation", "experimental", "extensions", "roots", "sampling":
@@ -810,6 +818,7 @@ func (x *ClientCapabilitiesElicitation) UnmarshalJSON(data []byte) error {
 	*x = ClientCapabilitiesElicitation{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilitiesElicitation(name string) bool {
 	switch name {
 	case "form", "url":
@@ -884,6 +893,7 @@ func (x *ClientCapabilitiesSampling) UnmarshalJSON(data []byte) error {
 	*x = ClientCapabilitiesSampling{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownClientCapabilitiesSampling(name string) bool {
 	switch name {
 	case "context", "tools":
@@ -955,6 +965,7 @@ func (x *CompleteArgument) UnmarshalJSON(data []byte) error {
 	*x = CompleteArgument{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteArgument(name string) bool {
 	switch name {
 	case "name", "value":
@@ -1025,6 +1036,7 @@ func (x *CompleteContext) UnmarshalJSON(data []byte) error {
 	*x = CompleteContext{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteContext(name string) bool {
 	switch name {
 	case "arguments":
@@ -1109,6 +1121,7 @@ func (x *CompleteParams) UnmarshalJSON(data []byte) error {
 	*x = CompleteParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteParams(name string) bool {
 	switch name {
 	case "argument", "ref", "context", "_meta":
@@ -1209,6 +1222,7 @@ func (x *CompleteResult) UnmarshalJSON(data []byte) error {
 	*x = CompleteResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompleteResult(name string) bool {
 	switch name {
 	case "resultType", "completion", "_meta":
@@ -1300,6 +1314,7 @@ func (x *Completion) UnmarshalJSON(data []byte) error {
 	*x = Completion{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCompletion(name string) bool {
 	switch name {
 	case "values", "hasMore", "total":
@@ -1441,6 +1456,7 @@ func (x *CreateMessageParams) UnmarshalJSON(data []byte) error {
 	*x = CreateMessageParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCreateMessageParams(name string) bool {
 	switch name {
 	case "maxTokens", "messages", "includeContext", "metadata", "modelPreferences", "stopSequences", "systemPrompt", "temperature", "toolChoice", "tools":
@@ -1511,6 +1527,7 @@ func (x *CreateMessageRequest) UnmarshalJSON(data []byte) error {
 	*x = CreateMessageRequest{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCreateMessageRequest(name string) bool {
 	switch name {
 	case "method", "params":
@@ -1600,6 +1617,7 @@ func (x *CreateMessageResult) UnmarshalJSON(data []byte) error {
 	*x = CreateMessageResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownCreateMessageResult(name string) bool {
 	switch name {
 	case "content", "model", "role", "stopReason", "_meta":
@@ -1667,6 +1685,7 @@ func (x *DiscoverParams) UnmarshalJSON(data []byte) error {
 	*x = DiscoverParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownDiscoverParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -1824,6 +1843,7 @@ func (x *DiscoverResult) UnmarshalJSON(data []byte) error {
 	*x = DiscoverResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownDiscoverResult(name string) bool {
 	switch name {
 	case "resultType", "capabilities", "supportedVersions", "ttlMs", "cacheScope", "instructions", "_meta":
@@ -1901,6 +1921,7 @@ func (x *ElicitFormParams) UnmarshalJSON(data []byte) error {
 	*x = ElicitFormParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownElicitFormParams(name string) bool {
 	switch name {
 	case "message", "requestedSchema", "mode":
@@ -1971,6 +1992,7 @@ func (x *ElicitRequest) UnmarshalJSON(data []byte) error {
 	*x = ElicitRequest{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownElicitRequest(name string) bool {
 	switch name {
 	case "method", "params":
@@ -2046,6 +2068,7 @@ func (x *ElicitResult) UnmarshalJSON(data []byte) error {
 	*x = ElicitResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownElicitResult(name string) bool {
 	switch name {
 	case "action", "content":
@@ -2128,6 +2151,7 @@ func (x *ElicitSchema) UnmarshalJSON(data []byte) error {
 	*x = ElicitSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownElicitSchema(name string) bool {
 	switch name {
 	case "type", "properties", "$schema", "required":
@@ -2202,6 +2226,7 @@ func (x *ElicitURLParams) UnmarshalJSON(data []byte) error {
 	*x = ElicitURLParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownElicitURLParams(name string) bool {
 	switch name {
 	case "mode", "message", "url":
@@ -2287,6 +2312,7 @@ func (x *EmbeddedResource) UnmarshalJSON(data []byte) error {
 	*x = EmbeddedResource{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownEmbeddedResource(name string) bool {
 	switch name {
 	case "type", "resource", "annotations", "_meta":
@@ -2358,6 +2384,7 @@ func (x *EnumOption) UnmarshalJSON(data []byte) error {
 	*x = EnumOption{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownEnumOption(name string) bool {
 	switch name {
 	case "title", "const":
@@ -2451,6 +2478,7 @@ func (x *GetPromptParams) UnmarshalJSON(data []byte) error {
 	*x = GetPromptParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownGetPromptParams(name string) bool {
 	switch name {
 	case "name", "arguments", "inputResponses", "requestState", "_meta":
@@ -2566,6 +2594,7 @@ func (x *GetPromptResult) UnmarshalJSON(data []byte) error {
 	*x = GetPromptResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownGetPromptResult(name string) bool {
 	switch name {
 	case "resultType", "messages", "description", "_meta":
@@ -2653,6 +2682,7 @@ func (x *Icon) UnmarshalJSON(data []byte) error {
 	*x = Icon{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownIcon(name string) bool {
 	switch name {
 	case "src", "mimeType", "sizes", "theme":
@@ -2742,6 +2772,7 @@ func (x *ImageContent) UnmarshalJSON(data []byte) error {
 	*x = ImageContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownImageContent(name string) bool {
 	switch name {
 	case "type", "data", "mimeType", "annotations", "_meta":
@@ -2839,6 +2870,7 @@ func (x *Implementation) UnmarshalJSON(data []byte) error {
 	*x = Implementation{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownImplementation(name string) bool {
 	switch name {
 	case "name", "version", "title", "description", "icons", "websiteUrl":
@@ -2951,6 +2983,7 @@ func (x *InputRequiredResult) UnmarshalJSON(data []byte) error {
 	*x = InputRequiredResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownInputRequiredResult(name string) bool {
 	switch name {
 	case "resultType", "inputRequests", "requestState", "_meta":
@@ -3079,6 +3112,7 @@ func (x *LegacyTitledEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = LegacyTitledEnumSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownLegacyTitledEnumSchema(name string) bool {
 	switch name {
 	case "type", "enum", "title", "description", "default", "enumNames":
@@ -3153,6 +3187,7 @@ func (x *ListPromptsParams) UnmarshalJSON(data []byte) error {
 	*x = ListPromptsParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListPromptsParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -3306,6 +3341,7 @@ func (x *ListPromptsResult) UnmarshalJSON(data []byte) error {
 	*x = ListPromptsResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListPromptsResult(name string) bool {
 	switch name {
 	case "resultType", "prompts", "ttlMs", "cacheScope", "nextCursor", "_meta":
@@ -3380,6 +3416,7 @@ func (x *ListResourceTemplatesParams) UnmarshalJSON(data []byte) error {
 	*x = ListResourceTemplatesParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourceTemplatesParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -3533,6 +3570,7 @@ func (x *ListResourceTemplatesResult) UnmarshalJSON(data []byte) error {
 	*x = ListResourceTemplatesResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourceTemplatesResult(name string) bool {
 	switch name {
 	case "resultType", "resourceTemplates", "ttlMs", "cacheScope", "nextCursor", "_meta":
@@ -3607,6 +3645,7 @@ func (x *ListResourcesParams) UnmarshalJSON(data []byte) error {
 	*x = ListResourcesParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourcesParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -3760,6 +3799,7 @@ func (x *ListResourcesResult) UnmarshalJSON(data []byte) error {
 	*x = ListResourcesResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListResourcesResult(name string) bool {
 	switch name {
 	case "resultType", "resources", "ttlMs", "cacheScope", "nextCursor", "_meta":
@@ -3828,6 +3868,7 @@ func (x *ListRootsParams) UnmarshalJSON(data []byte) error {
 	*x = ListRootsParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListRootsParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -3904,6 +3945,7 @@ func (x *ListRootsRequest) UnmarshalJSON(data []byte) error {
 	*x = ListRootsRequest{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListRootsRequest(name string) bool {
 	switch name {
 	case "method", "params":
@@ -3983,6 +4025,7 @@ func (x *ListRootsResult) UnmarshalJSON(data []byte) error {
 	*x = ListRootsResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListRootsResult(name string) bool {
 	switch name {
 	case "roots":
@@ -4057,6 +4100,7 @@ func (x *ListToolsParams) UnmarshalJSON(data []byte) error {
 	*x = ListToolsParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListToolsParams(name string) bool {
 	switch name {
 	case "cursor", "_meta":
@@ -4210,6 +4254,7 @@ func (x *ListToolsResult) UnmarshalJSON(data []byte) error {
 	*x = ListToolsResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownListToolsResult(name string) bool {
 	switch name {
 	case "resultType", "tools", "ttlMs", "cacheScope", "nextCursor", "_meta":
@@ -4296,6 +4341,7 @@ func (x *LoggingMessageParams) UnmarshalJSON(data []byte) error {
 	*x = LoggingMessageParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownLoggingMessageParams(name string) bool {
 	switch name {
 	case "data", "level", "logger", "_meta":
@@ -4363,6 +4409,7 @@ func (x *MissingRequiredClientCapabilityData) UnmarshalJSON(data []byte) error {
 	*x = MissingRequiredClientCapabilityData{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownMissingRequiredClientCapabilityData(name string) bool {
 	switch name {
 	case "requiredCapabilities":
@@ -4431,6 +4478,7 @@ func (x *ModelHint) UnmarshalJSON(data []byte) error {
 	*x = ModelHint{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownModelHint(name string) bool {
 	switch name {
 	case "name":
@@ -4519,6 +4567,7 @@ func (x *ModelPreferences) UnmarshalJSON(data []byte) error {
 	*x = ModelPreferences{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownModelPreferences(name string) bool {
 	switch name {
 	case "costPriority", "hints", "intelligencePriority", "speedPriority":
@@ -4589,6 +4638,7 @@ func (x *NotificationMeta) UnmarshalJSON(data []byte) error {
 	*x = NotificationMeta{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownNotificationMeta(name string) bool {
 	switch name {
 	case "io.modelcontextprotocol/subscriptionId":
@@ -4686,6 +4736,7 @@ func (x *NumberSchema) UnmarshalJSON(data []byte) error {
 	*x = NumberSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownNumberSchema(name string) bool {
 	switch name {
 	case "type", "title", "description", "default", "maximum", "minimum":
@@ -4778,6 +4829,7 @@ func (x *ProgressParams) UnmarshalJSON(data []byte) error {
 	*x = ProgressParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownProgressParams(name string) bool {
 	switch name {
 	case "progress", "progressToken", "message", "total", "_meta":
@@ -4879,6 +4931,7 @@ func (x *Prompt) UnmarshalJSON(data []byte) error {
 	*x = Prompt{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPrompt(name string) bool {
 	switch name {
 	case "name", "title", "description", "arguments", "icons", "_meta":
@@ -4964,6 +5017,7 @@ func (x *PromptArgument) UnmarshalJSON(data []byte) error {
 	*x = PromptArgument{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptArgument(name string) bool {
 	switch name {
 	case "name", "title", "description", "required":
@@ -5035,6 +5089,7 @@ func (x *PromptListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = PromptListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -5106,6 +5161,7 @@ func (x *PromptMessage) UnmarshalJSON(data []byte) error {
 	*x = PromptMessage{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptMessage(name string) bool {
 	switch name {
 	case "content", "role":
@@ -5182,6 +5238,7 @@ func (x *PromptReference) UnmarshalJSON(data []byte) error {
 	*x = PromptReference{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownPromptReference(name string) bool {
 	switch name {
 	case "type", "name", "title":
@@ -5267,6 +5324,7 @@ func (x *ReadResourceParams) UnmarshalJSON(data []byte) error {
 	*x = ReadResourceParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownReadResourceParams(name string) bool {
 	switch name {
 	case "uri", "inputResponses", "requestState", "_meta":
@@ -5414,6 +5472,7 @@ func (x *ReadResourceResult) UnmarshalJSON(data []byte) error {
 	*x = ReadResourceResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownReadResourceResult(name string) bool {
 	switch name {
 	case "resultType", "contents", "ttlMs", "cacheScope", "_meta":
@@ -5510,6 +5569,7 @@ func (x *RequestMeta) UnmarshalJSON(data []byte) error {
 	*x = RequestMeta{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownRequestMeta(name string) bool {
 	switch name {
 	case "io.modelcontextprotocol/clientCapabilities", "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/logLevel", "progressToken":
@@ -5628,6 +5688,7 @@ func (x *Resource) UnmarshalJSON(data []byte) error {
 	*x = Resource{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResource(name string) bool {
 	switch name {
 	case "name", "uri", "title", "description", "annotations", "icons", "mimeType", "size", "_meta":
@@ -5749,6 +5810,7 @@ func (x *ResourceLink) UnmarshalJSON(data []byte) error {
 	*x = ResourceLink{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceLink(name string) bool {
 	switch name {
 	case "type", "name", "uri", "title", "description", "annotations", "icons", "mimeType", "size", "_meta":
@@ -5820,6 +5882,7 @@ func (x *ResourceListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = ResourceListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -5932,6 +5995,7 @@ func (x *ResourceTemplate) UnmarshalJSON(data []byte) error {
 	*x = ResourceTemplate{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceTemplate(name string) bool {
 	switch name {
 	case "name", "uriTemplate", "title", "description", "annotations", "icons", "mimeType", "_meta":
@@ -6002,6 +6066,7 @@ func (x *ResourceTemplateReference) UnmarshalJSON(data []byte) error {
 	*x = ResourceTemplateReference{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceTemplateReference(name string) bool {
 	switch name {
 	case "type", "uri":
@@ -6078,6 +6143,7 @@ func (x *ResourceUpdatedParams) UnmarshalJSON(data []byte) error {
 	*x = ResourceUpdatedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResourceUpdatedParams(name string) bool {
 	switch name {
 	case "uri", "_meta":
@@ -6149,6 +6215,7 @@ func (x *ResultMeta) UnmarshalJSON(data []byte) error {
 	*x = ResultMeta{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownResultMeta(name string) bool {
 	switch name {
 	case "io.modelcontextprotocol/serverInfo":
@@ -6228,6 +6295,7 @@ func (x *Root) UnmarshalJSON(data []byte) error {
 	*x = Root{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownRoot(name string) bool {
 	switch name {
 	case "uri", "name", "_meta":
@@ -6305,6 +6373,7 @@ func (x *SamplingMessage) UnmarshalJSON(data []byte) error {
 	*x = SamplingMessage{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSamplingMessage(name string) bool {
 	switch name {
 	case "content", "role", "_meta":
@@ -6422,6 +6491,7 @@ func (x *ServerCapabilities) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilities{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilities(name string) bool {
 	switch name {
 	case "completions", "experimental", "extensions", "logging", "prompts", "resources", "tools":
@@ -6490,6 +6560,7 @@ func (x *ServerCapabilitiesPrompts) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesPrompts{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesPrompts(name string) bool {
 	switch name {
 	case "listChanged":
@@ -6564,6 +6635,7 @@ func (x *ServerCapabilitiesResources) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesResources{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesResources(name string) bool {
 	switch name {
 	case "listChanged", "subscribe":
@@ -6632,6 +6704,7 @@ func (x *ServerCapabilitiesTools) UnmarshalJSON(data []byte) error {
 	*x = ServerCapabilitiesTools{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownServerCapabilitiesTools(name string) bool {
 	switch name {
 	case "listChanged":
@@ -6737,6 +6810,7 @@ func (x *StringSchema) UnmarshalJSON(data []byte) error {
 	*x = StringSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownStringSchema(name string) bool {
 	switch name {
 	case "type", "title", "description", "default", "format", "maxLength", "minLength":
@@ -6823,6 +6897,7 @@ func (x *SubscriptionFilter) UnmarshalJSON(data []byte) error {
 	*x = SubscriptionFilter{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSubscriptionFilter(name string) bool {
 	switch name {
 	case "promptsListChanged", "resourceSubscriptions", "resourcesListChanged", "toolsListChanged":
@@ -6899,6 +6974,7 @@ func (x *SubscriptionsAcknowledgedParams) UnmarshalJSON(data []byte) error {
 	*x = SubscriptionsAcknowledgedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSubscriptionsAcknowledgedParams(name string) bool {
 	switch name {
 	case "notifications", "_meta":
@@ -6970,6 +7046,7 @@ func (x *SubscriptionsListenParams) UnmarshalJSON(data []byte) error {
 	*x = SubscriptionsListenParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSubscriptionsListenParams(name string) bool {
 	switch name {
 	case "notifications", "_meta":
@@ -7061,6 +7138,7 @@ func (x *SubscriptionsListenResult) UnmarshalJSON(data []byte) error {
 	*x = SubscriptionsListenResult{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSubscriptionsListenResult(name string) bool {
 	switch name {
 	case "resultType", "_meta":
@@ -7137,6 +7215,7 @@ func (x *SubscriptionsListenResultMeta) UnmarshalJSON(data []byte) error {
 	*x = SubscriptionsListenResultMeta{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownSubscriptionsListenResultMeta(name string) bool {
 	switch name {
 	case "io.modelcontextprotocol/subscriptionId", "io.modelcontextprotocol/serverInfo":
@@ -7222,6 +7301,7 @@ func (x *TextContent) UnmarshalJSON(data []byte) error {
 	*x = TextContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTextContent(name string) bool {
 	switch name {
 	case "type", "text", "annotations", "_meta":
@@ -7305,6 +7385,7 @@ func (x *TextResourceContents) UnmarshalJSON(data []byte) error {
 	*x = TextResourceContents{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTextResourceContents(name string) bool {
 	switch name {
 	case "uri", "text", "mimeType", "_meta":
@@ -7384,6 +7465,7 @@ func (x *TitledEnumItems) UnmarshalJSON(data []byte) error {
 	*x = TitledEnumItems{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTitledEnumItems(name string) bool {
 	switch name {
 	case "anyOf":
@@ -7484,6 +7566,7 @@ func (x *TitledMultiSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = TitledMultiSelectEnumSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTitledMultiSelectEnumSchema(name string) bool {
 	switch name {
 	case "type", "items", "title", "description", "default", "maxItems", "minItems":
@@ -7584,6 +7667,7 @@ func (x *TitledSingleSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = TitledSingleSelectEnumSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTitledSingleSelectEnumSchema(name string) bool {
 	switch name {
 	case "type", "oneOf", "title", "description", "default":
@@ -7708,6 +7792,7 @@ func (x *Tool) UnmarshalJSON(data []byte) error {
 	*x = Tool{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownTool(name string) bool {
 	switch name {
 	case "name", "inputSchema", "title", "description", "annotations", "icons", "outputSchema", "_meta":
@@ -7800,6 +7885,7 @@ func (x *ToolAnnotations) UnmarshalJSON(data []byte) error {
 	*x = ToolAnnotations{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolAnnotations(name string) bool {
 	switch name {
 	case "title", "destructiveHint", "idempotentHint", "openWorldHint", "readOnlyHint":
@@ -7870,6 +7956,7 @@ func (x *ToolChoice) UnmarshalJSON(data []byte) error {
 	*x = ToolChoice{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolChoice(name string) bool {
 	switch name {
 	case "mode":
@@ -7941,6 +8028,7 @@ func (x *ToolListChangedParams) UnmarshalJSON(data []byte) error {
 	*x = ToolListChangedParams{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolListChangedParams(name string) bool {
 	switch name {
 	case "_meta":
@@ -8045,6 +8133,7 @@ func (x *ToolResultContent) UnmarshalJSON(data []byte) error {
 	*x = ToolResultContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolResultContent(name string) bool {
 	switch name {
 	case "type", "content", "toolUseId", "isError", "structuredContent", "_meta":
@@ -8129,6 +8218,7 @@ func (x *ToolUseContent) UnmarshalJSON(data []byte) error {
 	*x = ToolUseContent{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownToolUseContent(name string) bool {
 	switch name {
 	case "type", "name", "id", "input", "_meta":
@@ -8200,6 +8290,7 @@ func (x *UnsupportedProtocolVersionData) UnmarshalJSON(data []byte) error {
 	*x = UnsupportedProtocolVersionData{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownUnsupportedProtocolVersionData(name string) bool {
 	switch name {
 	case "requested", "supported":
@@ -8282,6 +8373,7 @@ func (x *UntitledEnumItems) UnmarshalJSON(data []byte) error {
 	*x = UntitledEnumItems{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownUntitledEnumItems(name string) bool {
 	switch name {
 	case "type", "enum":
@@ -8382,6 +8474,7 @@ func (x *UntitledMultiSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = UntitledMultiSelectEnumSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownUntitledMultiSelectEnumSchema(name string) bool {
 	switch name {
 	case "type", "items", "title", "description", "default", "maxItems", "minItems":
@@ -8482,6 +8575,7 @@ func (x *UntitledSingleSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	*x = UntitledSingleSelectEnumSchema{}
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
+
 func knownUntitledSingleSelectEnumSchema(name string) bool {
 	switch name {
 	case "type", "enum", "title", "description", "default":
@@ -8489,6 +8583,7 @@ func knownUntitledSingleSelectEnumSchema(name string) bool {
 	}
 	return false
 }
+
 func decodeContentBlockList(d *wire.Dec) ([]ContentBlock, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -8518,6 +8613,7 @@ func decodeContentBlockList(d *wire.Dec) ([]ContentBlock, error) {
 		}
 	}
 }
+
 func appendContentBlockList(b []byte, xs []ContentBlock) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -8528,6 +8624,7 @@ func appendContentBlockList(b []byte, xs []ContentBlock) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeElicitValueMap(d *wire.Dec) (map[string]ElicitValue, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -8557,6 +8654,7 @@ func decodeElicitValueMap(d *wire.Dec) (map[string]ElicitValue, error) {
 		m[key] = v
 	}
 }
+
 func appendElicitValueMap(b []byte, m map[string]ElicitValue) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -8569,6 +8667,7 @@ func appendElicitValueMap(b []byte, m map[string]ElicitValue) []byte {
 	}
 	return append(b, '}')
 }
+
 func decodeEnumOptionList(d *wire.Dec) ([]EnumOption, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -8598,6 +8697,7 @@ func decodeEnumOptionList(d *wire.Dec) ([]EnumOption, error) {
 		}
 	}
 }
+
 func appendEnumOptionList(b []byte, xs []EnumOption) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -8608,6 +8708,7 @@ func appendEnumOptionList(b []byte, xs []EnumOption) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeIconList(d *wire.Dec) ([]Icon, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -8637,6 +8738,7 @@ func decodeIconList(d *wire.Dec) ([]Icon, error) {
 		}
 	}
 }
+
 func appendIconList(b []byte, xs []Icon) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -8647,6 +8749,7 @@ func appendIconList(b []byte, xs []Icon) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeInputRequestMap(d *wire.Dec) (map[string]InputRequest, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -8676,6 +8779,7 @@ func decodeInputRequestMap(d *wire.Dec) (map[string]InputRequest, error) {
 		m[key] = v
 	}
 }
+
 func appendInputRequestMap(b []byte, m map[string]InputRequest) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -8688,6 +8792,7 @@ func appendInputRequestMap(b []byte, m map[string]InputRequest) []byte {
 	}
 	return append(b, '}')
 }
+
 func decodeInputResponseMap(d *wire.Dec) (map[string]InputResponse, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -8717,6 +8822,7 @@ func decodeInputResponseMap(d *wire.Dec) (map[string]InputResponse, error) {
 		m[key] = v
 	}
 }
+
 func appendInputResponseMap(b []byte, m map[string]InputResponse) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -8729,6 +8835,7 @@ func appendInputResponseMap(b []byte, m map[string]InputResponse) []byte {
 	}
 	return append(b, '}')
 }
+
 func decodeModelHintList(d *wire.Dec) ([]ModelHint, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -8758,6 +8865,7 @@ func decodeModelHintList(d *wire.Dec) ([]ModelHint, error) {
 		}
 	}
 }
+
 func appendModelHintList(b []byte, xs []ModelHint) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -8768,6 +8876,7 @@ func appendModelHintList(b []byte, xs []ModelHint) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeObjectMap(d *wire.Dec) (map[string]wire.Raw, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -8797,6 +8906,7 @@ func decodeObjectMap(d *wire.Dec) (map[string]wire.Raw, error) {
 		m[key] = v
 	}
 }
+
 func appendObjectMap(b []byte, m map[string]wire.Raw) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -8809,6 +8919,7 @@ func appendObjectMap(b []byte, m map[string]wire.Raw) []byte {
 	}
 	return append(b, '}')
 }
+
 func decodePrimitiveSchemaDefinitionMap(d *wire.Dec) (map[string]PrimitiveSchemaDefinition, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -8838,6 +8949,7 @@ func decodePrimitiveSchemaDefinitionMap(d *wire.Dec) (map[string]PrimitiveSchema
 		m[key] = v
 	}
 }
+
 func appendPrimitiveSchemaDefinitionMap(b []byte, m map[string]PrimitiveSchemaDefinition) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -8850,6 +8962,7 @@ func appendPrimitiveSchemaDefinitionMap(b []byte, m map[string]PrimitiveSchemaDe
 	}
 	return append(b, '}')
 }
+
 func decodePromptArgumentList(d *wire.Dec) ([]PromptArgument, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -8879,6 +8992,7 @@ func decodePromptArgumentList(d *wire.Dec) ([]PromptArgument, error) {
 		}
 	}
 }
+
 func appendPromptArgumentList(b []byte, xs []PromptArgument) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -8889,6 +9003,7 @@ func appendPromptArgumentList(b []byte, xs []PromptArgument) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodePromptList(d *wire.Dec) ([]Prompt, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -8918,6 +9033,7 @@ func decodePromptList(d *wire.Dec) ([]Prompt, error) {
 		}
 	}
 }
+
 func appendPromptList(b []byte, xs []Prompt) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -8928,6 +9044,7 @@ func appendPromptList(b []byte, xs []Prompt) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodePromptMessageList(d *wire.Dec) ([]PromptMessage, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -8957,6 +9074,7 @@ func decodePromptMessageList(d *wire.Dec) ([]PromptMessage, error) {
 		}
 	}
 }
+
 func appendPromptMessageList(b []byte, xs []PromptMessage) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -8967,6 +9085,7 @@ func appendPromptMessageList(b []byte, xs []PromptMessage) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeResourceContentsList(d *wire.Dec) ([]ResourceContents, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -8996,6 +9115,7 @@ func decodeResourceContentsList(d *wire.Dec) ([]ResourceContents, error) {
 		}
 	}
 }
+
 func appendResourceContentsList(b []byte, xs []ResourceContents) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9006,6 +9126,7 @@ func appendResourceContentsList(b []byte, xs []ResourceContents) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeResourceList(d *wire.Dec) ([]Resource, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9035,6 +9156,7 @@ func decodeResourceList(d *wire.Dec) ([]Resource, error) {
 		}
 	}
 }
+
 func appendResourceList(b []byte, xs []Resource) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9045,6 +9167,7 @@ func appendResourceList(b []byte, xs []Resource) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeResourceTemplateList(d *wire.Dec) ([]ResourceTemplate, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9074,6 +9197,7 @@ func decodeResourceTemplateList(d *wire.Dec) ([]ResourceTemplate, error) {
 		}
 	}
 }
+
 func appendResourceTemplateList(b []byte, xs []ResourceTemplate) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9084,6 +9208,7 @@ func appendResourceTemplateList(b []byte, xs []ResourceTemplate) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeRoleList(d *wire.Dec) ([]Role, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9113,6 +9238,7 @@ func decodeRoleList(d *wire.Dec) ([]Role, error) {
 		}
 	}
 }
+
 func appendRoleList(b []byte, xs []Role) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9123,6 +9249,7 @@ func appendRoleList(b []byte, xs []Role) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeRootList(d *wire.Dec) ([]Root, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9152,6 +9279,7 @@ func decodeRootList(d *wire.Dec) ([]Root, error) {
 		}
 	}
 }
+
 func appendRootList(b []byte, xs []Root) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9162,6 +9290,7 @@ func appendRootList(b []byte, xs []Root) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeSamplingMessageContentBlockList(d *wire.Dec) ([]SamplingMessageContentBlock, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9191,6 +9320,7 @@ func decodeSamplingMessageContentBlockList(d *wire.Dec) ([]SamplingMessageConten
 		}
 	}
 }
+
 func appendSamplingMessageContentBlockList(b []byte, xs []SamplingMessageContentBlock) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9201,6 +9331,7 @@ func appendSamplingMessageContentBlockList(b []byte, xs []SamplingMessageContent
 	}
 	return append(b, ']')
 }
+
 func decodeSamplingMessageList(d *wire.Dec) ([]SamplingMessage, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9230,6 +9361,7 @@ func decodeSamplingMessageList(d *wire.Dec) ([]SamplingMessage, error) {
 		}
 	}
 }
+
 func appendSamplingMessageList(b []byte, xs []SamplingMessage) []byte {
 	b = append(b, '[')
 	for i := range xs {
@@ -9240,6 +9372,7 @@ func appendSamplingMessageList(b []byte, xs []SamplingMessage) []byte {
 	}
 	return append(b, ']')
 }
+
 func decodeStringMap(d *wire.Dec) (map[string]string, error) {
 	if err := d.ObjBegin(); err != nil {
 		return nil, err
@@ -9269,6 +9402,7 @@ func decodeStringMap(d *wire.Dec) (map[string]string, error) {
 		m[key] = v
 	}
 }
+
 func appendStringMap(b []byte, m map[string]string) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
@@ -9281,6 +9415,7 @@ func appendStringMap(b []byte, m map[string]string) []byte {
 	}
 	return append(b, '}')
 }
+
 func decodeToolList(d *wire.Dec) ([]Tool, error) {
 	if err := d.ArrBegin(); err != nil {
 		return nil, err
@@ -9310,6 +9445,7 @@ func decodeToolList(d *wire.Dec) ([]Tool, error) {
 		}
 	}
 }
+
 func appendToolList(b []byte, xs []Tool) []byte {
 	b = append(b, '[')
 	for i := range xs {

@@ -740,6 +740,7 @@ func Decode(f jsonrpc.Frame) (Message, error) {
 	}
 	return decodeNotification(e)
 }
+
 func decodeRequest(e *jsonrpc.Envelope) (Message, error) {
 	switch e.Method {
 	case MethodCompletionComplete:
@@ -805,6 +806,7 @@ func decodeRequest(e *jsonrpc.Envelope) (Message, error) {
 	}
 	return &UnknownRequest{*e}, nil
 }
+
 func decodeNotification(e *jsonrpc.Envelope) (Message, error) {
 	switch e.Method {
 	case MethodNotificationsCancelled:

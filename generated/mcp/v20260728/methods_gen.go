@@ -473,6 +473,7 @@ func (x *RequestMeta) setMetadata(m jsonrpc.Metadata) {
 		x.ProgressToken = m.ProgressToken
 	}
 }
+
 func (x *ClientCapabilities) isZero() bool {
 	return len(x.Extra) == 0 && x.Elicitation == nil && x.Experimental == nil && x.Extensions == nil && x.Roots == nil && x.Sampling == nil
 }
@@ -591,13 +592,16 @@ func wrapElicitParams(p ElicitParams) *elicitParams {
 	}
 	return &elicitParams{p}
 }
+
 func (x *elicitParams) DecodeJSON(d *wire.Dec) (err error) {
 	x.ElicitParams, err = DecodeElicitParams(d)
 	return err
 }
+
 func (x *elicitParams) AppendJSON(b []byte) []byte {
 	return appendUnion(b, x.ElicitParams)
 }
+
 func (x *elicitParams) Metadata() jsonrpc.Metadata {
 	switch v := x.ElicitParams.(type) {
 	case *ElicitFormParams:
@@ -607,6 +611,7 @@ func (x *elicitParams) Metadata() jsonrpc.Metadata {
 	}
 	return jsonrpc.Metadata{}
 }
+
 func (x *elicitParams) SetMetadata(m jsonrpc.Metadata) {
 	switch v := x.ElicitParams.(type) {
 	case *ElicitFormParams:

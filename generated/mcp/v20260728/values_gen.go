@@ -19,6 +19,7 @@ func (x *Annotations) Clone() *Annotations {
 	c.detach()
 	return &c
 }
+
 func (x *Annotations) detach() {
 	x.Audience = slices.Clone(x.Audience)
 	for i := range x.Audience {
@@ -66,6 +67,7 @@ func (x *AudioContent) Clone() *AudioContent {
 	c.detach()
 	return &c
 }
+
 func (x *AudioContent) detach() {
 	x.Data = strings.Clone(x.Data)
 	x.MIMEType = strings.Clone(x.MIMEType)
@@ -99,6 +101,7 @@ func (x *BlobResourceContents) Clone() *BlobResourceContents {
 	c.detach()
 	return &c
 }
+
 func (x *BlobResourceContents) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Blob = strings.Clone(x.Blob)
@@ -129,6 +132,7 @@ func (x *BooleanSchema) Clone() *BooleanSchema {
 	c.detach()
 	return &c
 }
+
 func (x *BooleanSchema) detach() {
 	if x.Title != nil {
 		x.Title = new(strings.Clone(*x.Title))
@@ -162,6 +166,7 @@ func (x *CallToolParams) Clone() *CallToolParams {
 	c.detach()
 	return &c
 }
+
 func (x *CallToolParams) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Arguments = x.Arguments.Clone()
@@ -198,6 +203,7 @@ func (x *CallToolResult) Clone() *CallToolResult {
 	c.detach()
 	return &c
 }
+
 func (x *CallToolResult) detach() {
 	x.ResultType = ResultType(strings.Clone(string(x.ResultType)))
 	x.Content = slices.Clone(x.Content)
@@ -240,6 +246,7 @@ func (x *CancelledParams) Clone() *CancelledParams {
 	c.detach()
 	return &c
 }
+
 func (x *CancelledParams) detach() {
 	if x.Reason != nil {
 		x.Reason = new(strings.Clone(*x.Reason))
@@ -271,6 +278,7 @@ func (x *ClientCapabilities) Clone() *ClientCapabilities {
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilities) detach() {
 	x.Elicitation = x.Elicitation.Clone()
 	if x.Experimental != nil {
@@ -314,6 +322,7 @@ func (x *ClientCapabilitiesElicitation) Clone() *ClientCapabilitiesElicitation {
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilitiesElicitation) detach() {
 	x.Form = x.Form.Clone()
 	x.URL = x.URL.Clone()
@@ -340,6 +349,7 @@ func (x *ClientCapabilitiesSampling) Clone() *ClientCapabilitiesSampling {
 	c.detach()
 	return &c
 }
+
 func (x *ClientCapabilitiesSampling) detach() {
 	x.Context = x.Context.Clone()
 	x.Tools = x.Tools.Clone()
@@ -366,6 +376,7 @@ func (x *CompleteArgument) Clone() *CompleteArgument {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteArgument) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Value = strings.Clone(x.Value)
@@ -392,6 +403,7 @@ func (x *CompleteContext) Clone() *CompleteContext {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteContext) detach() {
 	if x.Arguments != nil {
 		m := make(map[string]string, len(x.Arguments))
@@ -424,6 +436,7 @@ func (x *CompleteParams) Clone() *CompleteParams {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteParams) detach() {
 	x.Argument.detach()
 	x.Ref = cloneCompleteReference(x.Ref)
@@ -458,10 +471,12 @@ func (x *UnknownCompleteReference) Clone() *UnknownCompleteReference {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownCompleteReference) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneCompleteReference(v CompleteReference) CompleteReference {
 	switch v := v.(type) {
 	case *PromptReference:
@@ -484,6 +499,7 @@ func (x *CompleteResult) Clone() *CompleteResult {
 	c.detach()
 	return &c
 }
+
 func (x *CompleteResult) detach() {
 	x.ResultType = ResultType(strings.Clone(string(x.ResultType)))
 	x.Completion.detach()
@@ -514,6 +530,7 @@ func (x *Completion) Clone() *Completion {
 	c.detach()
 	return &c
 }
+
 func (x *Completion) detach() {
 	x.Values = slices.Clone(x.Values)
 	for i := range x.Values {
@@ -551,10 +568,12 @@ func (x *UnknownContentBlock) Clone() *UnknownContentBlock {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownContentBlock) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneContentBlock(v ContentBlock) ContentBlock {
 	switch v := v.(type) {
 	case *TextContent:
@@ -583,6 +602,7 @@ func (x *CreateMessageParams) Clone() *CreateMessageParams {
 	c.detach()
 	return &c
 }
+
 func (x *CreateMessageParams) detach() {
 	x.Messages = slices.Clone(x.Messages)
 	for i := range x.Messages {
@@ -641,6 +661,7 @@ func (x *CreateMessageRequest) Clone() *CreateMessageRequest {
 	c.detach()
 	return &c
 }
+
 func (x *CreateMessageRequest) detach() {
 	x.Params.detach()
 	x.Extra = x.Extra.Clone()
@@ -669,6 +690,7 @@ func (x *CreateMessageResult) Clone() *CreateMessageResult {
 	c.detach()
 	return &c
 }
+
 func (x *CreateMessageResult) detach() {
 	x.Content.detach()
 	x.Model = strings.Clone(x.Model)
@@ -706,6 +728,7 @@ func (x *DiscoverParams) Clone() *DiscoverParams {
 	c.detach()
 	return &c
 }
+
 func (x *DiscoverParams) detach() {
 	x.Meta.detach()
 	x.Extra = x.Extra.Clone()
@@ -731,6 +754,7 @@ func (x *DiscoverResult) Clone() *DiscoverResult {
 	c.detach()
 	return &c
 }
+
 func (x *DiscoverResult) detach() {
 	x.ResultType = ResultType(strings.Clone(string(x.ResultType)))
 	x.Capabilities.detach()
@@ -769,6 +793,7 @@ func (x *ElicitFormParams) Clone() *ElicitFormParams {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitFormParams) detach() {
 	x.Message = strings.Clone(x.Message)
 	x.RequestedSchema.detach()
@@ -801,10 +826,12 @@ func (x *UnknownElicitParams) Clone() *UnknownElicitParams {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownElicitParams) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneElicitParams(v ElicitParams) ElicitParams {
 	switch v := v.(type) {
 	case *ElicitFormParams:
@@ -827,6 +854,7 @@ func (x *ElicitRequest) Clone() *ElicitRequest {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitRequest) detach() {
 	x.Params = cloneElicitParams(x.Params)
 	x.Extra = x.Extra.Clone()
@@ -858,6 +886,7 @@ func (x *ElicitResult) Clone() *ElicitResult {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitResult) detach() {
 	x.Action = ElicitAction(strings.Clone(string(x.Action)))
 	if x.Content != nil {
@@ -901,6 +930,7 @@ func (x *ElicitSchema) Clone() *ElicitSchema {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitSchema) detach() {
 	if x.Properties != nil {
 		m := make(map[string]PrimitiveSchemaDefinition, len(x.Properties))
@@ -948,6 +978,7 @@ func (x *ElicitURLParams) Clone() *ElicitURLParams {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitURLParams) detach() {
 	x.Message = strings.Clone(x.Message)
 	x.URL = strings.Clone(x.URL)
@@ -974,6 +1005,7 @@ func (x *ElicitValue) Clone() *ElicitValue {
 	c.detach()
 	return &c
 }
+
 func (x *ElicitValue) detach() {
 	x.Raw = x.Raw.Clone()
 }
@@ -988,6 +1020,7 @@ func (x *EmbeddedResource) Clone() *EmbeddedResource {
 	c.detach()
 	return &c
 }
+
 func (x *EmbeddedResource) detach() {
 	x.Resource = cloneResourceContents(x.Resource)
 	x.Annotations = x.Annotations.Clone()
@@ -1026,6 +1059,7 @@ func (x *EnumOption) Clone() *EnumOption {
 	c.detach()
 	return &c
 }
+
 func (x *EnumOption) detach() {
 	x.Title = strings.Clone(x.Title)
 	x.Const = strings.Clone(x.Const)
@@ -1052,6 +1086,7 @@ func (x *GetPromptParams) Clone() *GetPromptParams {
 	c.detach()
 	return &c
 }
+
 func (x *GetPromptParams) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Arguments != nil {
@@ -1095,6 +1130,7 @@ func (x *GetPromptResult) Clone() *GetPromptResult {
 	c.detach()
 	return &c
 }
+
 func (x *GetPromptResult) detach() {
 	x.ResultType = ResultType(strings.Clone(string(x.ResultType)))
 	x.Messages = slices.Clone(x.Messages)
@@ -1133,6 +1169,7 @@ func (x *Icon) Clone() *Icon {
 	c.detach()
 	return &c
 }
+
 func (x *Icon) detach() {
 	x.Src = strings.Clone(x.Src)
 	if x.MIMEType != nil {
@@ -1168,6 +1205,7 @@ func (x *ImageContent) Clone() *ImageContent {
 	c.detach()
 	return &c
 }
+
 func (x *ImageContent) detach() {
 	x.Data = strings.Clone(x.Data)
 	x.MIMEType = strings.Clone(x.MIMEType)
@@ -1201,6 +1239,7 @@ func (x *Implementation) Clone() *Implementation {
 	c.detach()
 	return &c
 }
+
 func (x *Implementation) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.Version = strings.Clone(x.Version)
@@ -1240,10 +1279,12 @@ func (x *UnknownInputRequest) Clone() *UnknownInputRequest {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownInputRequest) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneInputRequest(v InputRequest) InputRequest {
 	switch v := v.(type) {
 	case *CreateMessageRequest:
@@ -1294,6 +1335,7 @@ func (x *InputRequiredResult) Clone() *InputRequiredResult {
 	c.detach()
 	return &c
 }
+
 func (x *InputRequiredResult) detach() {
 	x.InputRequests = x.InputRequests.Clone()
 	if x.RequestState != nil {
@@ -1328,6 +1370,7 @@ func (x *InputResponse) Clone() *InputResponse {
 	c.detach()
 	return &c
 }
+
 func (x *InputResponse) detach() {
 	x.Raw = x.Raw.Clone()
 }
@@ -1365,6 +1408,7 @@ func (x *LegacyTitledEnumSchema) Clone() *LegacyTitledEnumSchema {
 	c.detach()
 	return &c
 }
+
 func (x *LegacyTitledEnumSchema) detach() {
 	x.Enum = slices.Clone(x.Enum)
 	for i := range x.Enum {
@@ -1406,6 +1450,7 @@ func (x *ListPromptsParams) Clone() *ListPromptsParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListPromptsParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -1434,6 +1479,7 @@ func (x *ListPromptsResult) Clone() *ListPromptsResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListPromptsResult) detach() {
 	x.ResultType = ResultType(strings.Clone(string(x.ResultType)))
 	x.Prompts = slices.Clone(x.Prompts)
@@ -1471,6 +1517,7 @@ func (x *ListResourceTemplatesParams) Clone() *ListResourceTemplatesParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourceTemplatesParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -1499,6 +1546,7 @@ func (x *ListResourceTemplatesResult) Clone() *ListResourceTemplatesResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourceTemplatesResult) detach() {
 	x.ResultType = ResultType(strings.Clone(string(x.ResultType)))
 	x.ResourceTemplates = slices.Clone(x.ResourceTemplates)
@@ -1541,6 +1589,7 @@ func (x *ListResourcesParams) Clone() *ListResourcesParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourcesParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -1569,6 +1618,7 @@ func (x *ListResourcesResult) Clone() *ListResourcesResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListResourcesResult) detach() {
 	x.ResultType = ResultType(strings.Clone(string(x.ResultType)))
 	x.Resources = slices.Clone(x.Resources)
@@ -1611,6 +1661,7 @@ func (x *ListRootsParams) Clone() *ListRootsParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListRootsParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1636,6 +1687,7 @@ func (x *ListRootsRequest) Clone() *ListRootsRequest {
 	c.detach()
 	return &c
 }
+
 func (x *ListRootsRequest) detach() {
 	x.Params = x.Params.Clone()
 	x.Extra = x.Extra.Clone()
@@ -1661,6 +1713,7 @@ func (x *ListRootsResult) Clone() *ListRootsResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListRootsResult) detach() {
 	x.Roots = slices.Clone(x.Roots)
 	for i := range x.Roots {
@@ -1689,6 +1742,7 @@ func (x *ListToolsParams) Clone() *ListToolsParams {
 	c.detach()
 	return &c
 }
+
 func (x *ListToolsParams) detach() {
 	if x.Cursor != nil {
 		x.Cursor = new(strings.Clone(*x.Cursor))
@@ -1717,6 +1771,7 @@ func (x *ListToolsResult) Clone() *ListToolsResult {
 	c.detach()
 	return &c
 }
+
 func (x *ListToolsResult) detach() {
 	x.ResultType = ResultType(strings.Clone(string(x.ResultType)))
 	x.Tools = slices.Clone(x.Tools)
@@ -1754,6 +1809,7 @@ func (x *LoggingMessageParams) Clone() *LoggingMessageParams {
 	c.detach()
 	return &c
 }
+
 func (x *LoggingMessageParams) detach() {
 	x.Data = x.Data.Clone()
 	x.Level = LoggingLevel(strings.Clone(string(x.Level)))
@@ -1787,6 +1843,7 @@ func (x *MissingRequiredClientCapabilityData) Clone() *MissingRequiredClientCapa
 	c.detach()
 	return &c
 }
+
 func (x *MissingRequiredClientCapabilityData) detach() {
 	x.RequiredCapabilities.detach()
 	x.Extra = x.Extra.Clone()
@@ -1812,6 +1869,7 @@ func (x *ModelHint) Clone() *ModelHint {
 	c.detach()
 	return &c
 }
+
 func (x *ModelHint) detach() {
 	if x.Name != nil {
 		x.Name = new(strings.Clone(*x.Name))
@@ -1839,6 +1897,7 @@ func (x *ModelPreferences) Clone() *ModelPreferences {
 	c.detach()
 	return &c
 }
+
 func (x *ModelPreferences) detach() {
 	if x.CostPriority != nil {
 		x.CostPriority = new(*x.CostPriority)
@@ -1894,6 +1953,7 @@ func (x *NotificationMeta) Clone() *NotificationMeta {
 	c.detach()
 	return &c
 }
+
 func (x *NotificationMeta) detach() {
 	x.Extra = x.Extra.Clone()
 }
@@ -1918,6 +1978,7 @@ func (x *NumberSchema) Clone() *NumberSchema {
 	c.detach()
 	return &c
 }
+
 func (x *NumberSchema) detach() {
 	x.Type = NumberType(strings.Clone(string(x.Type)))
 	if x.Title != nil {
@@ -1961,10 +2022,12 @@ func (x *UnknownPrimitiveSchemaDefinition) Clone() *UnknownPrimitiveSchemaDefini
 	c.detach()
 	return &c
 }
+
 func (x *UnknownPrimitiveSchemaDefinition) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func clonePrimitiveSchemaDefinition(v PrimitiveSchemaDefinition) PrimitiveSchemaDefinition {
 	switch v := v.(type) {
 	case *StringSchema:
@@ -1999,6 +2062,7 @@ func (x *ProgressParams) Clone() *ProgressParams {
 	c.detach()
 	return &c
 }
+
 func (x *ProgressParams) detach() {
 	if x.Message != nil {
 		x.Message = new(strings.Clone(*x.Message))
@@ -2033,6 +2097,7 @@ func (x *Prompt) Clone() *Prompt {
 	c.detach()
 	return &c
 }
+
 func (x *Prompt) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Title != nil {
@@ -2073,6 +2138,7 @@ func (x *PromptArgument) Clone() *PromptArgument {
 	c.detach()
 	return &c
 }
+
 func (x *PromptArgument) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Title != nil {
@@ -2107,6 +2173,7 @@ func (x *PromptListChangedParams) Clone() *PromptListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *PromptListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -2132,6 +2199,7 @@ func (x *PromptMessage) Clone() *PromptMessage {
 	c.detach()
 	return &c
 }
+
 func (x *PromptMessage) detach() {
 	x.Content = cloneContentBlock(x.Content)
 	x.Role = Role(strings.Clone(string(x.Role)))
@@ -2167,6 +2235,7 @@ func (x *PromptReference) Clone() *PromptReference {
 	c.detach()
 	return &c
 }
+
 func (x *PromptReference) detach() {
 	x.Name = strings.Clone(x.Name)
 	if x.Title != nil {
@@ -2195,6 +2264,7 @@ func (x *ReadResourceParams) Clone() *ReadResourceParams {
 	c.detach()
 	return &c
 }
+
 func (x *ReadResourceParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.InputResponses = x.InputResponses.Clone()
@@ -2230,6 +2300,7 @@ func (x *ReadResourceResult) Clone() *ReadResourceResult {
 	c.detach()
 	return &c
 }
+
 func (x *ReadResourceResult) detach() {
 	x.ResultType = ResultType(strings.Clone(string(x.ResultType)))
 	x.Contents = slices.Clone(x.Contents)
@@ -2272,6 +2343,7 @@ func (x *RequestMeta) Clone() *RequestMeta {
 	c.detach()
 	return &c
 }
+
 func (x *RequestMeta) detach() {
 	x.ClientCapabilities.detach()
 	x.ProtocolVersion = strings.Clone(x.ProtocolVersion)
@@ -2302,6 +2374,7 @@ func (x *Resource) Clone() *Resource {
 	c.detach()
 	return &c
 }
+
 func (x *Resource) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.URI = strings.Clone(x.URI)
@@ -2351,10 +2424,12 @@ func (x *UnknownResourceContents) Clone() *UnknownResourceContents {
 	c.detach()
 	return &c
 }
+
 func (x *UnknownResourceContents) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneResourceContents(v ResourceContents) ResourceContents {
 	switch v := v.(type) {
 	case *TextResourceContents:
@@ -2377,6 +2452,7 @@ func (x *ResourceLink) Clone() *ResourceLink {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceLink) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.URI = strings.Clone(x.URI)
@@ -2426,6 +2502,7 @@ func (x *ResourceListChangedParams) Clone() *ResourceListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -2451,6 +2528,7 @@ func (x *ResourceTemplate) Clone() *ResourceTemplate {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceTemplate) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.URITemplate = strings.Clone(x.URITemplate)
@@ -2497,6 +2575,7 @@ func (x *ResourceTemplateReference) Clone() *ResourceTemplateReference {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceTemplateReference) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Extra = x.Extra.Clone()
@@ -2522,6 +2601,7 @@ func (x *ResourceUpdatedParams) Clone() *ResourceUpdatedParams {
 	c.detach()
 	return &c
 }
+
 func (x *ResourceUpdatedParams) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Meta = x.Meta.Clone()
@@ -2548,6 +2628,7 @@ func (x *ResultMeta) Clone() *ResultMeta {
 	c.detach()
 	return &c
 }
+
 func (x *ResultMeta) detach() {
 	x.ServerInfo = x.ServerInfo.Clone()
 	x.Extra = x.Extra.Clone()
@@ -2573,6 +2654,7 @@ func (x *Root) Clone() *Root {
 	c.detach()
 	return &c
 }
+
 func (x *Root) detach() {
 	x.URI = strings.Clone(x.URI)
 	if x.Name != nil {
@@ -2602,6 +2684,7 @@ func (x *SamplingContent) Clone() *SamplingContent {
 	c.detach()
 	return &c
 }
+
 func (x *SamplingContent) detach() {
 	x.Items = slices.Clone(x.Items)
 	for i := range x.Items {
@@ -2632,6 +2715,7 @@ func (x *SamplingMessage) Clone() *SamplingMessage {
 	c.detach()
 	return &c
 }
+
 func (x *SamplingMessage) detach() {
 	x.Content.detach()
 	x.Role = Role(strings.Clone(string(x.Role)))
@@ -2665,10 +2749,12 @@ func (x *UnknownSamplingMessageContentBlock) Clone() *UnknownSamplingMessageCont
 	c.detach()
 	return &c
 }
+
 func (x *UnknownSamplingMessageContentBlock) detach() {
 	x.Tag = strings.Clone(x.Tag)
 	x.Raw = x.Raw.Clone()
 }
+
 func cloneSamplingMessageContentBlock(v SamplingMessageContentBlock) SamplingMessageContentBlock {
 	switch v := v.(type) {
 	case *TextContent:
@@ -2697,6 +2783,7 @@ func (x *ServerCapabilities) Clone() *ServerCapabilities {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilities) detach() {
 	x.Completions = x.Completions.Clone()
 	if x.Experimental != nil {
@@ -2742,6 +2829,7 @@ func (x *ServerCapabilitiesPrompts) Clone() *ServerCapabilitiesPrompts {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesPrompts) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -2769,6 +2857,7 @@ func (x *ServerCapabilitiesResources) Clone() *ServerCapabilitiesResources {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesResources) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -2799,6 +2888,7 @@ func (x *ServerCapabilitiesTools) Clone() *ServerCapabilitiesTools {
 	c.detach()
 	return &c
 }
+
 func (x *ServerCapabilitiesTools) detach() {
 	if x.ListChanged != nil {
 		x.ListChanged = new(*x.ListChanged)
@@ -2826,6 +2916,7 @@ func (x *StringSchema) Clone() *StringSchema {
 	c.detach()
 	return &c
 }
+
 func (x *StringSchema) detach() {
 	if x.Title != nil {
 		x.Title = new(strings.Clone(*x.Title))
@@ -2868,6 +2959,7 @@ func (x *SubscriptionFilter) Clone() *SubscriptionFilter {
 	c.detach()
 	return &c
 }
+
 func (x *SubscriptionFilter) detach() {
 	if x.PromptsListChanged != nil {
 		x.PromptsListChanged = new(*x.PromptsListChanged)
@@ -2905,6 +2997,7 @@ func (x *SubscriptionsAcknowledgedParams) Clone() *SubscriptionsAcknowledgedPara
 	c.detach()
 	return &c
 }
+
 func (x *SubscriptionsAcknowledgedParams) detach() {
 	x.Notifications.detach()
 	x.Meta = x.Meta.Clone()
@@ -2931,6 +3024,7 @@ func (x *SubscriptionsListenParams) Clone() *SubscriptionsListenParams {
 	c.detach()
 	return &c
 }
+
 func (x *SubscriptionsListenParams) detach() {
 	x.Notifications.detach()
 	x.Meta.detach()
@@ -2957,6 +3051,7 @@ func (x *SubscriptionsListenResult) Clone() *SubscriptionsListenResult {
 	c.detach()
 	return &c
 }
+
 func (x *SubscriptionsListenResult) detach() {
 	x.ResultType = ResultType(strings.Clone(string(x.ResultType)))
 	x.Meta.detach()
@@ -2986,6 +3081,7 @@ func (x *SubscriptionsListenResultMeta) Clone() *SubscriptionsListenResultMeta {
 	c.detach()
 	return &c
 }
+
 func (x *SubscriptionsListenResultMeta) detach() {
 	x.ServerInfo = x.ServerInfo.Clone()
 	x.Extra = x.Extra.Clone()
@@ -3014,6 +3110,7 @@ func (x *TextContent) Clone() *TextContent {
 	c.detach()
 	return &c
 }
+
 func (x *TextContent) detach() {
 	x.Text = strings.Clone(x.Text)
 	x.Annotations = x.Annotations.Clone()
@@ -3046,6 +3143,7 @@ func (x *TextResourceContents) Clone() *TextResourceContents {
 	c.detach()
 	return &c
 }
+
 func (x *TextResourceContents) detach() {
 	x.URI = strings.Clone(x.URI)
 	x.Text = strings.Clone(x.Text)
@@ -3076,6 +3174,7 @@ func (x *TitledEnumItems) Clone() *TitledEnumItems {
 	c.detach()
 	return &c
 }
+
 func (x *TitledEnumItems) detach() {
 	x.AnyOf = slices.Clone(x.AnyOf)
 	for i := range x.AnyOf {
@@ -3104,6 +3203,7 @@ func (x *TitledMultiSelectEnumSchema) Clone() *TitledMultiSelectEnumSchema {
 	c.detach()
 	return &c
 }
+
 func (x *TitledMultiSelectEnumSchema) detach() {
 	x.Items.detach()
 	if x.Title != nil {
@@ -3145,6 +3245,7 @@ func (x *TitledSingleSelectEnumSchema) Clone() *TitledSingleSelectEnumSchema {
 	c.detach()
 	return &c
 }
+
 func (x *TitledSingleSelectEnumSchema) detach() {
 	x.OneOf = slices.Clone(x.OneOf)
 	for i := range x.OneOf {
@@ -3182,6 +3283,7 @@ func (x *Tool) Clone() *Tool {
 	c.detach()
 	return &c
 }
+
 func (x *Tool) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.InputSchema = x.InputSchema.Clone()
@@ -3221,6 +3323,7 @@ func (x *ToolAnnotations) Clone() *ToolAnnotations {
 	c.detach()
 	return &c
 }
+
 func (x *ToolAnnotations) detach() {
 	if x.Title != nil {
 		x.Title = new(strings.Clone(*x.Title))
@@ -3260,6 +3363,7 @@ func (x *ToolChoice) Clone() *ToolChoice {
 	c.detach()
 	return &c
 }
+
 func (x *ToolChoice) detach() {
 	if x.Mode != nil {
 		x.Mode = new(ToolChoiceMode(strings.Clone(string(*x.Mode))))
@@ -3287,6 +3391,7 @@ func (x *ToolListChangedParams) Clone() *ToolListChangedParams {
 	c.detach()
 	return &c
 }
+
 func (x *ToolListChangedParams) detach() {
 	x.Meta = x.Meta.Clone()
 	x.Extra = x.Extra.Clone()
@@ -3312,6 +3417,7 @@ func (x *ToolResultContent) Clone() *ToolResultContent {
 	c.detach()
 	return &c
 }
+
 func (x *ToolResultContent) detach() {
 	x.Content = slices.Clone(x.Content)
 	for i := range x.Content {
@@ -3354,6 +3460,7 @@ func (x *ToolUseContent) Clone() *ToolUseContent {
 	c.detach()
 	return &c
 }
+
 func (x *ToolUseContent) detach() {
 	x.Name = strings.Clone(x.Name)
 	x.ID = strings.Clone(x.ID)
@@ -3382,6 +3489,7 @@ func (x *UnsupportedProtocolVersionData) Clone() *UnsupportedProtocolVersionData
 	c.detach()
 	return &c
 }
+
 func (x *UnsupportedProtocolVersionData) detach() {
 	x.Requested = strings.Clone(x.Requested)
 	x.Supported = slices.Clone(x.Supported)
@@ -3411,6 +3519,7 @@ func (x *UntitledEnumItems) Clone() *UntitledEnumItems {
 	c.detach()
 	return &c
 }
+
 func (x *UntitledEnumItems) detach() {
 	x.Enum = slices.Clone(x.Enum)
 	for i := range x.Enum {
@@ -3439,6 +3548,7 @@ func (x *UntitledMultiSelectEnumSchema) Clone() *UntitledMultiSelectEnumSchema {
 	c.detach()
 	return &c
 }
+
 func (x *UntitledMultiSelectEnumSchema) detach() {
 	x.Items.detach()
 	if x.Title != nil {
@@ -3480,6 +3590,7 @@ func (x *UntitledSingleSelectEnumSchema) Clone() *UntitledSingleSelectEnumSchema
 	c.detach()
 	return &c
 }
+
 func (x *UntitledSingleSelectEnumSchema) detach() {
 	x.Enum = slices.Clone(x.Enum)
 	for i := range x.Enum {
