@@ -367,6 +367,8 @@ func TestMain(m *testing.M) {
 			os.Stdout.WriteString(strings.Replace(sc.Text(), `"method":"ping"`, `"result":{}`, 1) + "\n")
 		}
 		os.Exit(3)
+	case "everything":
+		os.Exit(serveEverything())
 	case "stubborn":
 		ignoreSignals()
 		os.Stdout.WriteString("{\"method\":\"up\"}\n")
@@ -379,7 +381,8 @@ func child(t *testing.T, mode string) Link {
 	exe, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), "REPLAY_TEST_CHILD="+mode)
+	// The race detector would let each child sleep for a second at its end.
+	cmd.Env = append(os.Environ(), "REPLAY_TEST_CHILD="+mode, "GORACE=atexit_sleep_ms=0")
 	return Process(cmd)
 }
 
