@@ -28,7 +28,7 @@ type rule struct {
 // Imports point one way. A package that no rule names may import nothing
 // but the standard library.
 var rules = []rule{
-	{"spec", nil, nil},
+	{"spec", nil, []string{"github.com/goccy/go-yaml"}},
 	{"gen/schema", []string{"spec"}, nil},
 	{"gen/ir", nil, nil},
 	{"gen/build", []string{"spec", "gen/schema", "gen/ir"}, nil},

@@ -3,9 +3,8 @@
 // that file lost or got wrong (overlay.json); facts that several revisions
 // share stand in common.json, where each entry says from and to which revision
 // it holds. sources.json records the sha256 of each official file and of our
-// structure of it.
-//
-// Documentation texts will stand beside them, in docs.yaml; nothing here reads it.
+// structure of it. docs.yaml holds our own words for what the generated
+// packages declare.
 package spec
 
 import (
@@ -19,11 +18,11 @@ import (
 	"sync"
 )
 
-//go:embed *.json 20*/*.json
+//go:embed *.json docs.yaml 20*/*.json
 var files embed.FS
 
-// Files gives the embedded data: sources.json, common.json and, per revision,
-// <revision>/schema.json and, where the revision alone needs entries, <revision>/overlay.json.
+// Files gives the embedded data: sources.json, common.json, docs.yaml and, per
+// revision, <revision>/schema.json and, where the revision alone needs entries, <revision>/overlay.json.
 func Files() fs.FS { return files }
 
 // Source says what a schema.json was made from.

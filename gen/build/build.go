@@ -25,13 +25,17 @@ func Build(fsys fs.FS, revision string) (*ir.Package, error) {
 	if err != nil {
 		return nil, err
 	}
+	docs, err := set.Docs()
+	if err != nil {
+		return nil, err
+	}
 	var seen map[string]string
 	var pkg *ir.Package
 	for _, r := range set.Revisions() {
 		if r > revision {
 			break
 		}
-		if pkg, seen, err = one(set, r, seen); err != nil {
+		if pkg, seen, err = one(set, docs, r, seen); err != nil {
 			return nil, err
 		}
 	}
@@ -48,20 +52,27 @@ func All(fsys fs.FS) ([]*ir.Package, error) {
 	if err != nil {
 		return nil, err
 	}
+	docs, err := set.Docs()
+	if err != nil {
+		return nil, err
+	}
 	var out []*ir.Package
 	var seen map[string]string
 	for _, r := range set.Revisions() {
 		var pkg *ir.Package
-		if pkg, seen, err = one(set, r, seen); err != nil {
+		if pkg, seen, err = one(set, docs, r, seen); err != nil {
 			return nil, err
 		}
 		out = append(out, pkg)
 	}
+	if err := docs.Unused(); err != nil {
+		return nil, err
+	}
 	return out, nil
 }
 
-// one lowers a revision. seen maps each type to the first revision that had it.
-func one(set *spec.Set, revision string, seen map[string]string) (*ir.Package, map[string]string, error) {
+// one lowers a revision. seen is what [since] gave for the one before.
+func one(set *spec.Set, docs *spec.Docs, revision string, seen map[string]string) (*ir.Package, map[string]string, error) {
 	src, err := set.Source(revision)
 	if err != nil {
 		return nil, nil, err
@@ -77,19 +88,13 @@ func one(set *spec.Set, revision string, seen map[string]string) (*ir.Package, m
 	if err != nil {
 		return nil, nil, err
 	}
-	pkg, err := Lower(Input{Revision: revision, File: "spec/" + revision + "/schema.json", Hash: src.Structure, Schema: data, Overlay: o})
+	pkg, err := Lower(Input{Revision: revision, File: "spec/" + revision + "/schema.json", Hash: src.Structure, Schema: data, Overlay: o,
+		Docs: func(name, member string) []string { return docs.Text(revision, name, member) }})
 	if err != nil {
 		return nil, nil, err
 	}
-	next := map[string]string{}
-	maps.Copy(next, seen)
-	for _, t := range pkg.Types {
-		if next[t.Name] == "" {
-			next[t.Name] = revision
-		}
-		t.Since = next[t.Name]
-	}
-	return pkg, next, nil
+	pkg.Doc, pkg.Place = docs.Package(revision), docs.Place(revision)
+	return pkg, since(pkg, seen), nil
 }
 
 // File lowers a schema file as it was published, with the embedded facts: those
@@ -113,12 +118,13 @@ func File(name string, data []byte, revision string) (*ir.Package, error) {
 	return Lower(Input{Revision: revision, File: name, Hash: schema.Hash(data), Schema: patched, Overlay: o})
 }
 
-// Docs gives documentation line by line, nil where it has none. It is the place
-// where the project's own texts come in; without it the descriptions of the
-// file are used. name is what stays the same from revision to revision: the Go
-// name of a type or constant ("CallToolParams"), the definition of a message
-// or error ("CallToolRequest", "ParseError"). member is the JSON name of a
-// member, or an enum's value, "" for the thing itself.
+// Docs gives documentation, one string a paragraph, nil where it has none. It
+// is the place where the project's own texts come in; where it has none the
+// descriptions of the file are used. name is what stays the same from revision
+// to revision: the Go name of a type, constant or method ("CallToolParams",
+// "CodeParseError", "CallTool"), the definition of an error ("ParseError").
+// member is the JSON name of a member, or an enum's value, "" for the thing
+// itself.
 type Docs func(name, member string) []string
 
 // Input is what Lower works on.

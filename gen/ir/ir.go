@@ -8,13 +8,14 @@ package ir
 
 // Package is one revision's generated package.
 type Package struct {
-	Revision   string // "2025-11-25"
-	Name       string // the Go package name, always "mcp"
-	Dir        string // its folder below generated/, "mcp/v20251125"
-	Source     string // path of the schema file as the header names it, "spec/2025-11-25/schema.json"
-	SourceHash string // sha256 of that file, in hex
-	Stateless  bool   // requests stand alone (_meta carries version and capabilities), no initialize handshake
-	Doc        []string
+	Revision   string    // "2025-11-25"
+	Name       string    // the Go package name, always "mcp"
+	Dir        string    // its folder below generated/, "mcp/v20251125"
+	Source     string    // path of the schema file as the header names it, "spec/2025-11-25/schema.json"
+	SourceHash string    // sha256 of that file, in hex
+	Stateless  bool      // requests stand alone (_meta carries version and capabilities), no initialize handshake
+	Doc        []string  // paragraphs
+	Place      string    // where the specification describes a definition: a URL with {definition} and {anchor} (its name in small letters), "" if unknown
 	Types      []*Type   // ordered by name
 	Methods    []*Method // ordered by method name
 	Errors     []*Error  // error types of the schema, ordered by code, descending
@@ -42,7 +43,7 @@ type Type struct {
 	Name    string // Go name
 	Schema  string // definition name in the schema, or the pointer of the inline object it came from
 	Kind    Kind
-	Doc     []string // lines, without the comment mark
+	Doc     []string // lines, without the comment mark and not wrapped: our own texts have one a paragraph
 	Since   string   // first revision that has it, "" if unknown
 	Deprec  string   // text of a Deprecated: paragraph, "" if none
 	Fields  []*Field // Struct: in the order they are written; constants first, then required, optional, _meta
@@ -82,6 +83,7 @@ type Field struct {
 	MaxItems *int
 	Format   string // "uri", "uri-template", "byte", … as the schema says it; never checked on decode
 	Implied  string // what an absent optional member stands for, as JSON text ("true" for destructiveHint); "" when nothing is implied
+	Since    string // first revision that has it, "" if it is as old as its type
 	Doc      []string
 	Deprec   string
 }
@@ -124,6 +126,7 @@ type Ref struct {
 type EnumValue struct {
 	Name  string // Go constant name, "LoggingLevelDebug"
 	Value string
+	Since string // first revision that has it, "" if it is as old as its type
 	Doc   []string
 	Rank  int // place in the order of declaration, from 0 (severity of LoggingLevel)
 }
@@ -207,6 +210,7 @@ type Method struct {
 	Client       []string // client capabilities needed
 	Gates        []*Gate  // capabilities needed only for some params
 	Lifecycle    bool     // answered by the runtime, no func field (initialize, ping, discover, listen, cancelled, …)
+	Since        string   // first revision that has it, "" if unknown
 	Embedded     bool     // travels inside another message (inputRequests of 2026-07-28): no id, no envelope
 	Doc          []string
 	Deprec       string
