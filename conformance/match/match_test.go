@@ -178,7 +178,7 @@ func TestFill(t *testing.T) {
 }
 
 func TestFillReplaces(t *testing.T) {
-	p, err := Parse([]byte(`{"id": 1, "params": {"x/y": "a", "list": [1]}}`))
+	p, err := Parse([]byte(`{"id": 1, "params": {"x/y": "a", "list": [1], "as written": [1746600000000000000, 1.0, 1e3, "\u00e4"]}}`))
 	require.NoError(t, err)
 	got, err := p.Fill(nil, func(path string, v wire.Raw) wire.Raw {
 		switch path {
@@ -190,11 +190,11 @@ func TestFillReplaces(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	require.Equal(t, `{"id":7,"params":{"x/y":"b","list":["b"]}}`, string(got))
+	require.Equal(t, `{"id":7,"params":{"x/y":"b","list":["b"],"as written":[1746600000000000000,1.0,1e3,"\u00e4"]}}`, string(got))
 
 	got, err = p.Fill(nil, func(string, wire.Raw) wire.Raw { return nil })
 	require.NoError(t, err)
-	require.Equal(t, `{"id": 1, "params": {"x/y": "a", "list": [1]}}`, string(got), "as written, to the byte")
+	require.Equal(t, `{"id": 1, "params": {"x/y": "a", "list": [1], "as written": [1746600000000000000, 1.0, 1e3, "\u00e4"]}}`, string(got), "as written, to the byte")
 }
 
 func TestFillRefuses(t *testing.T) {
