@@ -3,6 +3,8 @@
 package result
 
 import (
+	"slices"
+
 	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/transcript"
 )
@@ -97,15 +99,41 @@ func (c *Check) Describe() {
 }
 
 // Around returns the events of a recording around index i as frames, i
-// itself marked: up to before and after other events on each side.
+// itself marked: up to before and after other events on each side. What the
+// target wrote to stderr is left out, as it would crowd out the frames; but of
+// a target that ended there its last lines are shown.
 func Around(rec *transcript.Recording, i, before, after int) []Frame {
 	if rec == nil || i < 0 || i >= len(rec.Events) {
 		return nil
 	}
-	lo, hi := max(0, i-before), min(len(rec.Events), i+after+1)
-	fs := make([]Frame, 0, hi-lo)
-	for j := lo; j < hi; j++ {
+	stderr := func(j int) bool { return rec.Events[j].Kind == transcript.KindStderr }
+	show := []int{i}
+	for j := i - 1; j >= 0 && before > 0; j-- {
+		if !stderr(j) {
+			show = append(show, j)
+			before--
+		}
+	}
+	var said []int // lines of stderr after i
+	for j := i + 1; j < len(rec.Events) && after > 0; j++ {
+		if stderr(j) {
+			said = append(said, j)
+			continue
+		}
+		show = append(show, j)
+		after--
+		if k := rec.Events[j].Kind; k == transcript.KindExit || k == transcript.KindSignal {
+			show = append(show, said[max(0, len(said)-lastWords):]...)
+			break
+		}
+	}
+	slices.Sort(show)
+	fs := make([]Frame, 0, len(show))
+	for _, j := range show {
 		fs = append(fs, Frame{Text: rec.Events[j].Line(), Here: j == i})
 	}
 	return fs
 }
+
+// lastWords is how many lines of stderr are shown of a target that ended.
+const lastWords = 3

@@ -1,47 +1,39 @@
-package result
+package result_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goldwire/goldwire/conformance/catalogue"
+	"github.com/goldwire/goldwire/conformance/result"
 	"github.com/goldwire/goldwire/conformance/transcript"
 )
 
-func TestSummaryHasEveryVerdict(t *testing.T) {
-	r := &Report{Results: []Check{{Verdict: Pass}, {Verdict: Fail}, {Verdict: Fail}}}
-	require.Equal(t, Summary{Pass: 1, Fail: 2, Warn: 0, NotApplicable: 0, NotObserved: 0, Blocked: 0, Error: 0}, r.Summary())
-	require.Len(t, Verdicts, len((&Report{}).Summary()))
-}
-
-func TestDescribeTakesTheFirstKnownRequirement(t *testing.T) {
-	q, ok := catalogue.Lookup("legacy/tools-unknown-tool")
-	require.True(t, ok)
-	c := Check{Revision: "2025-06-18", Requirements: []string{"legacy/no-such-rule", q.ID, "legacy/ping-answered"}}
-	c.Describe()
-	require.Equal(t, q.Sentence, c.Sentence)
-	require.Equal(t, q.URL("2025-06-18"), c.URL)
-	require.Equal(t, q.Level, c.Level)
-
-	c = Check{Level: "MAY", Requirements: []string{q.ID}}
-	c.Describe()
-	require.EqualValues(t, "MAY", c.Level, "a level that is set stays")
-
-	c = Check{Requirements: []string{"legacy/no-such-rule"}}
-	c.Describe()
-	require.Empty(t, c.Sentence+c.URL+string(c.Level))
-}
-
-func TestAround(t *testing.T) {
-	rec := &transcript.Recording{}
-	for _, s := range []string{"a", "b", "c", "d"} {
-		rec.Events = append(rec.Events, transcript.Event{Dir: transcript.ToServer, Data: []byte(s)})
+func TestAroundLeavesStderrOutUnlessTheTargetEnded(t *testing.T) {
+	const head = "goldwire-transcript: 1\nrevision: 2025-11-25\n"
+	for name, tt := range map[string]struct {
+		text string
+		at   int
+		want []string
+	}{
+		"frames on both sides": {
+			text: "> {\"a\":1}\n! stderr one\n< {\"b\":1}\n! stderr two\n> {\"c\":1}\n< {\"d\":1}\n",
+			at:   2, want: []string{`> {"a":1}`, `< {"b":1}`, `> {"c":1}`},
+		},
+		"a target that ended": {
+			text: "> {\"a\":1}\n! stderr 1\n! stderr 2\n! stderr 3\n! stderr 4\n! exit 2\n",
+			at:   0, want: []string{`> {"a":1}`, "! stderr 2", "! stderr 3", "! stderr 4", "! exit 2"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec, err := transcript.Parse([]byte(head + tt.text))
+			require.NoError(t, err)
+			var got []string
+			for _, f := range result.Around(rec, tt.at, 1, 1) {
+				got = append(got, f.Text)
+			}
+			require.Equal(t, tt.want, got)
+		})
 	}
-	require.Equal(t, []Frame{{Text: "> a"}, {Text: "> b", Here: true}, {Text: "> c"}}, Around(rec, 1, 1, 1))
-	require.Equal(t, []Frame{{Text: "> a", Here: true}}, Around(rec, 0, 5, 0))
-	require.Equal(t, []Frame{{Text: "> c"}, {Text: "> d", Here: true}}, Around(rec, 3, 1, 9))
-	require.Nil(t, Around(rec, 4, 1, 1))
-	require.Nil(t, Around(rec, -1, 1, 1))
-	require.Nil(t, Around(nil, 0, 1, 1))
+	require.Empty(t, result.Around(nil, 0, 1, 1))
 }
