@@ -417,7 +417,7 @@ func (b *builder) openEnum(n *spec.Inline, s *schema.Schema) error {
 		label = n.Go // the file defines it and refers to it nowhere
 		b.reached[n.Go] = true
 	}
-	b.types[n.Go] = &ir.Type{Name: n.Go, Schema: label, Kind: ir.Enum, Values: b.enumValues(n.Go, n.Values), Doc: b.doc(n.Go, "", s.Description)}
+	b.types[n.Go] = &ir.Type{Name: n.Go, Schema: label, Kind: ir.Enum, Open: true, Values: b.enumValues(n.Go, n.Values), Doc: b.doc(n.Go, "", s.Description)}
 	return nil
 }
 

@@ -16,6 +16,7 @@ type Package struct {
 	Stateless  bool      // requests stand alone (_meta carries version and capabilities), no initialize handshake
 	Doc        []string  // paragraphs
 	Place      string    // where the specification describes a definition: a URL with {definition} and {anchor} (its name in small letters), "" if unknown
+	Changes    []string  // what came and went since the revision before, a paragraph or list item ("- …") each
 	Types      []*Type   // ordered by name
 	Methods    []*Method // ordered by method name
 	Errors     []*Error  // error types of the schema, ordered by code, descending
@@ -54,6 +55,7 @@ type Type struct {
 	Target  string // Alias
 	Elem    string // OneOrMany, MapOf: name of the element type
 	Raws    []RawKind
+	Open    bool   // Enum: the schema allows any string, the values are only those that are known
 	Role    Role   // which way the type travels, decides strictness in docs and examples
 	Params  bool   // it is the params of a method: has Metadata()
 	Result  bool   // it is the result of a method
