@@ -43,9 +43,9 @@ func TestHostileText(t *testing.T) {
 		{"5M closing brackets", rep("]", 5_000_000), wire.ErrSyntax, 0},
 		{"1e400", b(`{"name":1e400}`), wire.ErrType, 0},
 		{"1e1000001 raw", b(`{"name":"a","x":1e1000001}`), 0, 0},
-		{"10 MB of digits", cat(b(`{"name":"a","x":`), rep("9", 10_000_000), b("}")), wire.ErrLimit, 0},
-		{"10 MB of fraction", cat(b(`{"name":"a","x":0.`), rep("9", 10_000_000), b("}")), wire.ErrLimit, 0},
-		{"10 MB of exponent", cat(b(`{"name":"a","x":1e`), rep("9", 10_000_000), b("}")), wire.ErrLimit, 0},
+		{"3 MB of digits", cat(b(`{"name":"a","x":`), rep("9", 3_000_000), b("}")), wire.ErrLimit, 0},
+		{"3 MB of fraction", cat(b(`{"name":"a","x":0.`), rep("9", 3_000_000), b("}")), wire.ErrLimit, 0},
+		{"3 MB of exponent", cat(b(`{"name":"a","x":1e`), rep("9", 3_000_000), b("}")), wire.ErrLimit, 0},
 		{"million duplicate names", cat(b(`{"name":"a"`), rep(`,"x":1`, 1_000_000), b("}")), wire.ErrDuplicate, 0},
 		{"million duplicates of a known name", cat(b(`{"name":"a"`), rep(`,"name":"a"`, 1_000_000), b("}")), wire.ErrDuplicate, 0},
 		{"million duplicates in a raw value", cat(b(`{"name":"a","arguments":{"x":1`), rep(`,"x":1`, 1_000_000), b("}}")), 0, 0},
@@ -58,13 +58,13 @@ func TestHostileText(t *testing.T) {
 		{"NULs", rep("\x00", 1_000_000), wire.ErrSyntax, 0},
 		{"BOM", b("\ufeff{\"name\":\"a\"}"), wire.ErrSyntax, 0},
 		{"UTF-16", b("\xff\xfe{\x00}\x00"), wire.ErrSyntax, 0},
-		{"10 MB of space", cat(rep(" ", 10_000_000), b(`{"name":"a"}`), rep("\n", 1000)), 0, 0},
-		{"10 MB of space and nothing", rep("\t", 10_000_000), wire.ErrSyntax, 0},
-		{"unterminated string", cat(b(`{"name":"`), rep("a", 10_000_000)), wire.ErrSyntax, 0},
+		{"3 MB of space", cat(rep(" ", 3_000_000), b(`{"name":"a"}`), rep("\n", 1000)), 0, 0},
+		{"3 MB of space and nothing", rep("\t", 3_000_000), wire.ErrSyntax, 0},
+		{"unterminated string", cat(b(`{"name":"`), rep("a", 3_000_000)), wire.ErrSyntax, 0},
 		{"unterminated escaped string", cat(b(`{"name":"`), rep(`\n`, 1_000_000)), wire.ErrSyntax, 4},
 		{"backslashes", cat(b(`{"name":"`), rep(`\\`, 1_000_000), b(`"}`)), 0, 4},
 		{"backslashes and quotes", cat(b(`{"name":"`), rep(`\\\"`, 500_000), b(`"}`)), 0, 4},
-		{"long name", cat(b(`{"name":"a","`), rep("k", 10_000_000), b(`":1}`)), 0, 2},
+		{"long name", cat(b(`{"name":"a","`), rep("k", 3_000_000), b(`":1}`)), 0, 2},
 		{"long escaped name", cat(b(`{"name":"a","`), rep(`\u006b`, 1_000_000), b(`":1}`)), 0, 4},
 		{"trailing text", cat(b(`{"name":"a"}`), rep("{}", 1_000_000)), wire.ErrSyntax, 0},
 	}
@@ -79,7 +79,7 @@ func TestHostileText(t *testing.T) {
 				require.Less(t, len(err.Error()), 1000)
 			}
 			require.Less(t, mem, uint64(1<<20+tt.mem*len(tt.in)))
-			require.Less(t, d, 10*time.Second)
+			require.Less(t, d, 30*time.Second) // what is not linear takes hours
 			_, err = wire.ParseRaw(tt.in)
 			if tt.kind == wire.ErrType && tt.in[0] == '[' {
 				require.ErrorIs(t, err, wire.ErrDepth)
@@ -98,20 +98,20 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// A million different unknown names are told apart without comparing each with each.
-func TestMillionNames(t *testing.T) {
+// Very many different unknown names are told apart without comparing each with each.
+func TestManyNames(t *testing.T) {
 	var sb strings.Builder
 	sb.WriteString(`{"name":"a"`)
-	for i := range 1_000_000 {
+	for i := range 300_000 {
 		sb.WriteString(`,"` + strconv.Itoa(i) + `":0`)
 	}
 	in := sb.String()
 	var x CallToolParams
 	d, _ := cost(func() { require.NoError(t, wire.Decode([]byte(in+"}"), wire.Options{}, &x)) })
-	require.Len(t, x.Extra, 1_000_000)
+	require.Len(t, x.Extra, 300_000)
 	require.Less(t, d, 30*time.Second)
-	err := wire.Decode([]byte(in+`,"500000":1}`), wire.Options{}, new(CallToolParams))
-	require.EqualError(t, err, `["500000"]: duplicate member`)
+	err := wire.Decode([]byte(in+`,"150000":1}`), wire.Options{}, new(CallToolParams))
+	require.EqualError(t, err, `["150000"]: duplicate member`)
 	out := x.AppendJSON(nil)
 	require.Len(t, out, len(in)+1)
 }
