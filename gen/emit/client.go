@@ -134,7 +134,7 @@ func (g *printer) remoteServer(f *jen.File, s *side) {
 			continue
 		}
 		if m.Notification {
-			doc(f, deprecated(wrap(m.Go+" sends "+m.Name+"."), m.Deprec)...)
+			doc(f, deprecated(methodDoc(m, m.Go+" sends "+m.Name+"."), m.Deprec)...)
 			f.Func().Params(recv).Id(m.Go).Params(ctx(), jen.Id("p").Add(g.paramsType(m))).Error().Block(
 				jen.Return(jsonrpc("Notify").Call(jen.Id("ctx"), r.Clone().Dot("conn"), jen.Id(m.Const), jen.Id("appenderOf").Call(jen.Id("p")))),
 			)
@@ -173,7 +173,7 @@ func (g *printer) capGiven(n *capNode, caps *jen.Statement) *jen.Statement {
 
 // callStub prints a method that makes one request.
 func (g *printer) callStub(f *jen.File, recv, conn *jen.Statement, m *ir.Method) {
-	doc(f, deprecated(wrap(g.callFact(m)), m.Deprec)...)
+	doc(f, deprecated(g.callDoc(m), m.Deprec)...)
 	f.Func().Params(recv).Id(m.Go).Params(ctx(), jen.Id("p").Add(g.paramsType(m))).Params(jen.Op("*").Id(m.Result), jen.Error()).BlockFunc(func(b *jen.Group) {
 		g.gates(b, conn, m)
 		p := jen.Code(jen.Id("p"))
@@ -195,15 +195,24 @@ func (g *printer) callStub(f *jen.File, recv, conn *jen.Statement, m *ir.Method)
 	})
 }
 
-func (g *printer) callFact(m *ir.Method) string {
-	s := m.Go + " calls " + m.Name + "."
+// methodDoc is a method's own text, or the fact if there is none.
+func methodDoc(m *ir.Method, fact string) []string {
+	if len(m.Doc) > 0 {
+		return append([]string(nil), m.Doc...)
+	}
+	return wrap(fact)
+}
+
+// callDoc is the comment of a method that makes a request.
+func (g *printer) callDoc(m *ir.Method) []string {
+	lines := methodDoc(m, m.Go+" calls "+m.Name+".")
 	switch {
 	case has(m, ir.InputRequired):
-		s += " What the server asks for meanwhile is answered by the funcs of the Client; when there is none for it, the error is an *InputRequiredError."
+		lines = append(append(lines, ""), wrap("What the server asks for meanwhile is answered by the funcs of the Client; when there is none for it, the error is an *InputRequiredError.")...)
 	case has(m, ir.TaskCreated):
-		s += " With p.Task set the error may be a *TaskCreated."
+		lines = append(append(lines, ""), wrap("When the params ask for a task the error may be a *TaskCreated.")...)
 	}
-	return s
+	return lines
 }
 
 // memberSet is the condition that an optional member of params is there: of

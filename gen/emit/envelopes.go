@@ -85,7 +85,7 @@ func (g *printer) paramsArg(m *ir.Method) jen.Code {
 func (g *printer) requestEnvelope(f *jen.File, m *ir.Method) {
 	name, answer := m.Go+"Request", m.Go+"Response"
 	anchor := g.place(m.Definition)
-	doc(f, deprecated(append(wrap(name+" is a whole request of "+m.Name+"."), "", anchor), m.Deprec)...)
+	doc(f, envelopeDoc(m, name+" is a whole request of "+m.Name+".", anchor)...)
 	f.Type().Id(name).Struct(jen.Id("ID").Add(jsonrpc("ID")), jen.Id("Params").Add(g.paramsType(m)).Comment(comment(requiredWord(m))))
 	f.Line()
 	f.Func().Params(jen.Op("*").Id(name)).Id("isMessage").Params().Block()
@@ -146,6 +146,19 @@ func (g *printer) requestEnvelope(f *jen.File, m *ir.Method) {
 	})
 }
 
+// envelopeDoc is the comment of a request or notification: it is the only
+// place where a method that the runtime answers has its text.
+func envelopeDoc(m *ir.Method, fact, place string) []string {
+	lines := wrap(fact)
+	if len(m.Doc) > 0 {
+		lines = append(append(lines, ""), m.Doc...)
+	}
+	if place != "" {
+		lines = append(lines, "", place)
+	}
+	return deprecated(lines, m.Deprec)
+}
+
 func requiredWord(m *ir.Method) string {
 	if m.ParamsReq {
 		return "required"
@@ -155,7 +168,7 @@ func requiredWord(m *ir.Method) string {
 
 func (g *printer) noteEnvelope(f *jen.File, m *ir.Method) {
 	name := m.Go + "Notification"
-	doc(f, deprecated(append(wrap(name+" is a whole notification of "+m.Name+"."), "", g.place(m.Definition)), m.Deprec)...)
+	doc(f, envelopeDoc(m, name+" is a whole notification of "+m.Name+".", g.place(m.Definition))...)
 	f.Type().Id(name).Struct(jen.Id("Params").Add(g.paramsType(m)).Comment(comment(requiredWord(m))))
 	f.Line()
 	f.Func().Params(jen.Op("*").Id(name)).Id("isMessage").Params().Block()

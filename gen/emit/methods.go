@@ -490,9 +490,12 @@ func (g *printer) taskCreated(f *jen.File) {
 func (g *printer) errorFuncs(f *jen.File, e *ir.Error) {
 	message := strings.ToLower(strings.Join(words(e.Name), " "))
 	name := e.Name + "Error"
-	doc(f, e.Doc...)
-	if e.Data == "" {
+	if len(e.Doc) > 0 {
+		doc(f, append(append([]string(nil), e.Doc...), "", fmt.Sprintf("Its code is %d.", e.Code))...)
+	} else {
 		docf(f, "New%s makes the error with code %d.", name, e.Code)
+	}
+	if e.Data == "" {
 		f.Func().Id("New" + name).Params(jen.Id("message").String()).Op("*").Add(jsonrpc("Error")).Block(
 			jen.Return(jsonrpc("NewError").Call(jen.Lit(int(e.Code)), jen.Id("message"))),
 		)

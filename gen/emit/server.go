@@ -580,7 +580,7 @@ func (g *printer) peerNotify(f *jen.File, recv, c *jen.Statement, m *ir.Method) 
 			))),
 		)
 	default:
-		doc(f, deprecated(wrap(m.Go+" sends "+m.Name+"."), dep)...)
+		doc(f, deprecated(methodDoc(m, m.Go+" sends "+m.Name+"."), dep)...)
 		f.Func().Params(recv).Id(m.Go).Params(ctx(), jen.Id("p").Add(g.paramsType(m))).Error().Block(
 			jen.Return(peer.Clone().Dot("Notify").Call(jen.Id("ctx"), jen.Id(m.Const), jen.Id("appenderOf").Call(jen.Id("p")))),
 		)

@@ -27,8 +27,13 @@ func (g *printer) typesFile(f *jen.File) {
 func (g *printer) structType(f *jen.File, t *ir.Type) {
 	doc(f, g.typeDoc(t)...)
 	f.Type().Id(t.Name).StructFunc(func(s *jen.Group) {
-		for _, fl := range fields(t) {
-			doc(s, g.fieldDoc(fl)...)
+		for i, fl := range fields(t) {
+			if lines := g.fieldDoc(fl); len(lines) > 0 {
+				if i > 0 {
+					s.Line()
+				}
+				doc(s, lines...)
+			}
 			s.Id(fl.Name).Add(g.fieldType(fl)).Comment(comment(g.fieldFacts(fl)))
 		}
 		if !t.Closed {
