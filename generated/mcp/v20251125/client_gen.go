@@ -445,7 +445,9 @@ func (r *RemoteServer) GetTaskPayload(ctx context.Context, p *GetTaskPayloadPara
 	return jsonrpc.CallTyped[GetTaskPayloadResult](ctx, r.conn, MethodTasksResult, p)
 }
 
-// CallTool calls tools/call. With p.Task set the error may be a *TaskCreated.
+// CallTool calls tools/call.
+//
+// When the params ask for a task the error may be a *TaskCreated.
 func (r *RemoteServer) CallTool(ctx context.Context, p *CallToolParams) (*CallToolResult, error) {
 	if p != nil && p.Task != nil {
 		if err := jsonrpc.RequireCapability(r.conn, MethodToolsCall, "tasks.requests.tools.call", false); err != nil {

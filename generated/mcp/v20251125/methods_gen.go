@@ -726,6 +726,7 @@ func (x *TaskCreated) Error() string {
 func (*TaskCreated) IsResult() {}
 
 // NewURLElicitationRequiredError makes the error with code -32042.
+// NewURLElicitationRequiredError makes the error with code -32042.
 func NewURLElicitationRequiredError(data *URLElicitationRequiredData) *jsonrpc.Error {
 	e := jsonrpc.NewError(-32042, "url elicitation required")
 	e.Data = data.AppendJSON(nil)

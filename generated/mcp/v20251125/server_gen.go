@@ -242,8 +242,9 @@ func (c RemoteClient) Capabilities() *ClientCapabilities {
 	return v
 }
 
-// Elicit calls elicitation/create. With p.Task set the error may be a
-// *TaskCreated.
+// Elicit calls elicitation/create.
+//
+// When the params ask for a task the error may be a *TaskCreated.
 func (c RemoteClient) Elicit(ctx context.Context, p ElicitParams) (*ElicitResult, error) {
 	if isElicitParamsForm(p) {
 		if err := jsonrpc.RequireCapability(c.Conn(), MethodElicitationCreate, "elicitation.form", true); err != nil {
@@ -321,8 +322,9 @@ func (c RemoteClient) ListRoots(ctx context.Context, p *ListRootsParams) (*ListR
 	return jsonrpc.CallTyped[ListRootsResult](ctx, c.Conn(), MethodRootsList, p)
 }
 
-// CreateMessage calls sampling/createMessage. With p.Task set the error may be
-// a *TaskCreated.
+// CreateMessage calls sampling/createMessage.
+//
+// When the params ask for a task the error may be a *TaskCreated.
 func (c RemoteClient) CreateMessage(ctx context.Context, p *CreateMessageParams) (*CreateMessageResult, error) {
 	if p != nil && p.Tools != nil || p != nil && p.ToolChoice != nil {
 		if err := jsonrpc.RequireCapability(c.Conn(), MethodSamplingCreateMessage, "sampling.tools", false); err != nil {

@@ -245,9 +245,10 @@ func (r *RemoteServer) Complete(ctx context.Context, p *CompleteParams) (*Comple
 	return jsonrpc.CallTyped[CompleteResult](ctx, r.conn, MethodCompletionComplete, p)
 }
 
-// GetPrompt calls prompts/get. What the server asks for meanwhile is answered
-// by the funcs of the Client; when there is none for it, the error is an
-// *InputRequiredError.
+// GetPrompt calls prompts/get.
+//
+// What the server asks for meanwhile is answered by the funcs of the Client;
+// when there is none for it, the error is an *InputRequiredError.
 func (r *RemoteServer) GetPrompt(ctx context.Context, p *GetPromptParams) (*GetPromptResult, error) {
 	return jsonrpc.CallRounds[GetPromptResult, InputRequiredError](ctx, r.conn, MethodPromptsGet, p)
 }
@@ -294,9 +295,10 @@ func (r *RemoteServer) Resources(ctx context.Context, p *ListResourcesParams) it
 		})
 }
 
-// ReadResource calls resources/read. What the server asks for meanwhile is
-// answered by the funcs of the Client; when there is none for it, the error is
-// an *InputRequiredError.
+// ReadResource calls resources/read.
+//
+// What the server asks for meanwhile is answered by the funcs of the Client;
+// when there is none for it, the error is an *InputRequiredError.
 func (r *RemoteServer) ReadResource(ctx context.Context, p *ReadResourceParams) (*ReadResourceResult, error) {
 	return jsonrpc.CallRounds[ReadResourceResult, InputRequiredError](ctx, r.conn, MethodResourcesRead, p)
 }
@@ -327,9 +329,10 @@ func (r *RemoteServer) Discover(ctx context.Context, p *DiscoverParams) (*Discov
 	return jsonrpc.CallTyped[DiscoverResult](ctx, r.conn, MethodServerDiscover, p)
 }
 
-// CallTool calls tools/call. What the server asks for meanwhile is answered by
-// the funcs of the Client; when there is none for it, the error is an
-// *InputRequiredError.
+// CallTool calls tools/call.
+//
+// What the server asks for meanwhile is answered by the funcs of the Client;
+// when there is none for it, the error is an *InputRequiredError.
 func (r *RemoteServer) CallTool(ctx context.Context, p *CallToolParams) (*CallToolResult, error) {
 	return jsonrpc.CallRounds[CallToolResult, InputRequiredError](ctx, r.conn, MethodToolsCall, p)
 }

@@ -697,6 +697,7 @@ func NewHeaderMismatchError(message string) *jsonrpc.Error {
 }
 
 // NewMissingRequiredClientCapabilityError makes the error with code -32021.
+// NewMissingRequiredClientCapabilityError makes the error with code -32021.
 func NewMissingRequiredClientCapabilityError(data *MissingRequiredClientCapabilityData) *jsonrpc.Error {
 	e := jsonrpc.NewError(-32021, "missing required client capability")
 	e.Data = data.AppendJSON(nil)
@@ -717,6 +718,7 @@ func MissingRequiredClientCapabilityDataOf(err error) (*MissingRequiredClientCap
 	return data, true
 }
 
+// NewUnsupportedProtocolVersionError makes the error with code -32022.
 // NewUnsupportedProtocolVersionError makes the error with code -32022.
 func NewUnsupportedProtocolVersionError(data *UnsupportedProtocolVersionData) *jsonrpc.Error {
 	e := jsonrpc.NewError(-32022, "unsupported protocol version")

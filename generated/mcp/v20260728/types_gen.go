@@ -275,9 +275,11 @@ type ClientCapabilities struct {
 	Elicitation  *ClientCapabilitiesElicitation // elicitation
 	Experimental map[string]wire.Raw            // experimental
 	Extensions   map[string]wire.Raw            // extensions
+
 	// Deprecated: The revision 2026-07-28 retires roots. Take folders and files as
 	// tool arguments, resource URIs or server configuration.
 	Roots wire.Raw // roots; an object
+
 	// Deprecated: The revision 2026-07-28 retires sampling. Call the model's
 	// provider from the server.
 	Sampling *ClientCapabilitiesSampling // sampling
@@ -457,6 +459,7 @@ func (x *Completion) SetExtra(name string, value wire.Raw) error {
 type CreateMessageParams struct {
 	MaxTokens int64             // maxTokens; required
 	Messages  []SamplingMessage // messages; required
+
 	// Deprecated: Leave it out or send none: the other values need the
 	// sampling.context capability and will go.
 	IncludeContext   *IncludeContext   // includeContext; absent means "none"
@@ -1513,6 +1516,7 @@ type RequestMeta struct {
 	ClientCapabilities ClientCapabilities // io.modelcontextprotocol/clientCapabilities; required
 	ProtocolVersion    string             // io.modelcontextprotocol/protocolVersion; required
 	ClientInfo         *Implementation    // io.modelcontextprotocol/clientInfo
+
 	// Deprecated: The revision 2026-07-28 retires logging. Write diagnostics to
 	// standard error, or export them with OpenTelemetry.
 	LogLevel      *LoggingLevel // io.modelcontextprotocol/logLevel
@@ -1753,6 +1757,7 @@ type ServerCapabilities struct {
 	Completions  wire.Raw            // completions; an object
 	Experimental map[string]wire.Raw // experimental
 	Extensions   map[string]wire.Raw // extensions
+
 	// Deprecated: The revision 2026-07-28 retires logging. Write diagnostics to
 	// standard error, or export them with OpenTelemetry.
 	Logging   wire.Raw                     // logging; an object
