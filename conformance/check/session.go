@@ -21,7 +21,8 @@ import (
 type Limits struct {
 	Start   time.Duration // until the first answer after a launch; 0 = 30 s
 	Request time.Duration // until a request is answered; 0 = 10 s
-	Short   time.Duration // the same, once a full wait has passed in vain; 0 = 1 s
+	Tool    time.Duration // until a tool is done; 0 = 5 s
+	Short   time.Duration // until a request is answered, once a full wait has passed in vain; 0 = 1 s
 	Grace   time.Duration // how long silence is watched after a fence was answered; 0 = 200 ms
 	Exit    time.Duration // until the server has ended after its input ended; 0 = 5 s
 	Line    int           // bytes of a line that is still read as one; 0 = 16 MiB
@@ -34,7 +35,7 @@ func (l Limits) withDefaults() Limits {
 	for _, d := range []struct {
 		p *time.Duration
 		v time.Duration
-	}{{&l.Start, 30 * time.Second}, {&l.Request, 10 * time.Second}, {&l.Short, time.Second}, {&l.Grace, 200 * time.Millisecond}, {&l.Exit, 5 * time.Second}} {
+	}{{&l.Start, 30 * time.Second}, {&l.Request, 10 * time.Second}, {&l.Tool, 5 * time.Second}, {&l.Short, time.Second}, {&l.Grace, 200 * time.Millisecond}, {&l.Exit, 5 * time.Second}} {
 		if *d.p <= 0 {
 			*d.p = d.v
 		}
@@ -106,6 +107,7 @@ type Session struct {
 	exited     chan struct{} // closed once the exit was recorded
 	closing    bool
 	release    func() bool // lets go of the context
+	quiet      bool        // a line was watched for an answer in vain
 
 	writeMu sync.Mutex // one line at a time; answers to the server are written by the reader
 
@@ -610,32 +612,14 @@ func (s *Session) Await(reqs ...*Frame) bool {
 	return all()
 }
 
-// Patient is Await for a call that may take long: progress gives it more
-// time, up to three times the limit, and it is cancelled when that is over. A
-// call that is not answered is no sign of anything.
+// Patient is Await for a call of a tool, which may take long for good reasons:
+// it is cancelled when its time is over, and says nothing then.
 func (s *Session) Patient(f *Frame) bool {
 	if f == nil {
 		return false
 	}
-	s.mu.Lock()
-	limit := s.limits.Request
-	s.mu.Unlock()
-	for range 3 {
-		s.mu.Lock()
-		from := len(s.trace.Recording.Events)
-		s.mu.Unlock()
-		if s.wait(limit, func() bool { return s.isAnswered(f) }) {
-			return true
-		}
-		progress := false
-		s.View(func(t *Trace) {
-			for _, g := range t.frames {
-				progress = progress || g.Index >= from && g.FromServer && g.Method == "notifications/progress"
-			}
-		})
-		if !progress {
-			break
-		}
+	if s.wait(min(s.limits.Tool, s.limits.Request), func() bool { return s.isAnswered(f) }) {
+		return true
 	}
 	if s.Lost() != "" {
 		return false
@@ -710,15 +694,20 @@ func (s *Session) Settle(fs ...*Frame) bool {
 		return false
 	}
 	// A fence that overtook an answer is no proof: give what could still be
-	// answered some more time before it counts as silence.
-	s.wait(max(s.limits.Grace, settleTime), func() bool {
+	// answered some more time before it counts as silence. A server that let
+	// the whole time pass once gets less from then on.
+	watch := max(s.limits.Grace, settleTime)
+	if s.quiet {
+		watch = s.limits.Grace
+	}
+	s.quiet = !s.wait(watch, func() bool {
 		for _, f := range fs {
 			if !s.reacted(f) {
 				return false
 			}
 		}
 		return true
-	})
+	}) || s.quiet
 	return s.Lost() == ""
 }
 

@@ -131,7 +131,7 @@ func contentProbes() []Probe {
 				d.Step("complete-odd")
 				for _, p := range d.Facts.Prompts {
 					for a := range p.Get("arguments").Elems() {
-						for _, value := range []string{quote(strings.Repeat("a", 1<<20)), quote("\x00\x1b\n"), `{"a":1}`} {
+						for _, value := range []string{quote(strings.Repeat("a", 100_000)), quote("\x00\x1b\n"), `{"a":1}`} {
 							d.Call("completion/complete", `{"ref":{"type":"ref/prompt","name":`+string(p.Get("name"))+`},"argument":{"name":`+string(a.Get("name"))+`,"value":`+value+`}}`)
 						}
 						d.Fence()

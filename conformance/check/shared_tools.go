@@ -159,7 +159,14 @@ func toolChecks() []Check {
 			ID: "tool-result-shape", Title: "the result of a tool fits its schema", Layer: Feature, Needs: []string{"tools"},
 			Requirements: []string{"legacy/tools-call-shape", "modern/tools-call-result-content"},
 			Judge: func(c *Case) {
-				c.Results("tools/call", func(_, a *Frame) { c.FitsResult(a, "tools/call") })
+				c.Results("tools/call", func(_, a *Frame) {
+					for block := range a.Result.Get("content").Elems() {
+						if kind, _ := block.Get("type").Str(); laterContent(kind, c.Revision) {
+							return // another check tells that
+						}
+					}
+					c.FitsResult(a, "tools/call")
+				})
 			},
 		},
 		{
@@ -449,16 +456,24 @@ func networkRef(s wire.Raw, depth int) string {
 	return ""
 }
 
+// contentSince are the kinds of content with the revision they came with.
+var contentSince = map[string]string{"text": firstLegacy, "image": firstLegacy, "resource": firstLegacy, "audio": "2025-03-26", "resource_link": "2025-06-18"}
+
+// laterContent reports whether a kind of content came after a revision.
+func laterContent(kind, rev string) bool {
+	since, ok := contentSince[kind]
+	return ok && !AtLeast(rev, since)
+}
+
 // contentKinds judges the types of content blocks.
 func (c *Case) contentKinds(f *Frame, blocks wire.Raw) {
-	since := map[string]string{"text": "", "image": "", "resource": "", "audio": "2025-03-26", "resource_link": "2025-06-18"}
 	for block := range blocks.Elems() {
 		kind, ok := block.Get("type").Str()
 		if !ok {
 			continue
 		}
-		from, known := since[kind]
-		c.want(f, known && (from == "" || c.AtLeast(from)), "a kind of content that revision "+c.Revision+" knows", quote(kind))
+		_, known := contentSince[kind]
+		c.want(f, known && !laterContent(kind, c.Revision), "a kind of content that revision "+c.Revision+" knows", quote(kind))
 	}
 }
 

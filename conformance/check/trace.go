@@ -323,7 +323,7 @@ func (t *Trace) Answer(req *Frame) *Frame {
 
 // Request is the request of the checker that a response answers, or nil.
 func (t *Trace) Request(resp *Frame) *Frame {
-	if resp == nil || resp.ID == nil {
+	if resp == nil || resp.ID == nil || resp.ID.Kind() == wire.KindNull {
 		return nil
 	}
 	var found *Frame
