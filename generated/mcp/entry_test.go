@@ -4,6 +4,7 @@ package mcp_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -105,3 +106,5 @@ func requireEqual(t *testing.T, want string, got wire.Raw) {
 		t.Fatalf("want %s\ngot  %s", want, got)
 	}
 }
+
+func typeName(v any) string { return fmt.Sprintf("%T", v) }

@@ -25,6 +25,14 @@ type model struct {
 	byName map[string]*ir.Type
 }
 
+func newModel(p *ir.Package) model {
+	m := model{p, map[string]*ir.Type{}}
+	for _, x := range m.Types {
+		m.byName[x.Name] = x
+	}
+	return m
+}
+
 func eachRevision(t *testing.T, f func(t *testing.T, m model)) {
 	pkgs, err := models()
 	require.NoError(t, err)
