@@ -318,11 +318,30 @@ func (c *Case) conclude(out *result.Check) {
 
 // around shows the request with the answer it is about, and what lies between.
 func around(f *Frame) []result.Frame {
+	var out []result.Frame
 	if req := f.Trace.Request(f); f.FromServer && f.Kind == KindResponse && req != nil && f.Index-req.Index > 4 {
-		return append(result.Around(f.Trace.Recording, req.Index, 0, 0), result.Around(f.Trace.Recording, f.Index, 1, 1)...)
+		out = append(result.Around(f.Trace.Recording, req.Index, 0, 0), result.Around(f.Trace.Recording, f.Index, 1, 1)...)
+	} else {
+		out = result.Around(f.Trace.Recording, f.Index, 3, 3)
 	}
-	return result.Around(f.Trace.Recording, f.Index, 3, 3)
+	for i := range out {
+		limit := neighbourText
+		if out[i].Here {
+			limit = hereText
+		}
+		if t := out[i].Text; len(t) > limit {
+			out[i].Text = strings.ToValidUTF8(t[:limit], "") + "…"
+		}
+	}
+	return out
 }
+
+// How much is shown of a line that a finding is about, and of the lines around
+// it: they may be long, and hold what a report should not spread.
+const (
+	hereText      = 2_000
+	neighbourText = 300
+)
 
 // What became of a request without an answer.
 type fate uint8

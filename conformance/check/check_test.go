@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/check"
 	"github.com/goldwire/goldwire/conformance/check/checktest"
 	"github.com/goldwire/goldwire/conformance/result"
@@ -141,6 +142,10 @@ func TestChecksAreWellFormed(t *testing.T) {
 		require.NotEmpty(t, k.Title, k.ID)
 		require.NotEmpty(t, k.Layer, k.ID)
 		require.NotNil(t, k.Judge, k.ID)
+		for _, id := range k.Requirements {
+			_, ok := catalogue.Lookup(id)
+			require.True(t, ok, "%s: %s is not in the catalogue", k.ID, id)
+		}
 		applies := false
 		for _, rev := range check.Revisions() {
 			warns := map[bool]bool{}

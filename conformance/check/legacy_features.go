@@ -235,6 +235,24 @@ func legacyFeatureChecks() []Check {
 			},
 		},
 		{
+			ID: "elicit-required-error", Title: "the error that asks to visit a URL lists URL elicitations", Layer: Feature,
+			Requirements: []string{"legacy/elicit-required-error"},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					if code, ok := f.Code(); !f.Failed() || !ok || code != -32042 {
+						return
+					}
+					n, bad := 0, false
+					for e := range f.Error.Get("data").Get("elicitations").Elems() {
+						mode, _ := e.Get("mode").Str()
+						n++
+						bad = bad || mode != "url" || e.Get("url") == nil || e.Get("elicitationId") == nil
+					}
+					c.want(f, n > 0 && !bad, "data.elicitations with URL elicitations", text(f.Error.Get("data")))
+				})
+			},
+		},
+		{
 			ID: "sampling-tools", Title: "tools are offered for sampling only to clients that declared so", Layer: Feature,
 			Requirements: []string{"legacy/sampling-tools-capability"},
 			Judge: func(c *Case) {

@@ -84,7 +84,7 @@ func legacyLifecycleChecks() []Check {
 		},
 		{
 			ID: "initialize-result", Title: "initialize is answered with version, capabilities and the server's name", Layer: Protocol,
-			Requirements: []string{"legacy/lifecycle-initialize-result"},
+			Requirements: []string{"legacy/lifecycle-initialize-result", "legacy/core-base-and-lifecycle"},
 			Judge: func(c *Case) {
 				c.Results("initialize", func(_, a *Frame) {
 					// Members of later revisions are no matter: judge what

@@ -113,8 +113,14 @@ var legacyMutants = map[string]mutant{
 	"server-request-shape":         {server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[]}`)}},
 	"elicit-schema-flat":           {server: server{Output: askFor(`"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"object"}}}}`)}},
 	"elicit-mode":                  {server: server{Output: askFor(`"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://example.com","elicitationId":"1"}`)}},
-	"sampling-tools":               {server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"tools":[]}`)}},
-	"task-support-values":          {server: swap("tools/list", `"taskSupport":"optional"`, `"taskSupport":"maybe"`)},
+	"elicit-required-error": {server: on("tools/call", func(r *request, a string) string {
+		if strings.Contains(string(r.Params), `"visit"`) {
+			return `{"jsonrpc":"2.0","id":` + string(r.ID) + `,"error":{"code":-32042,"message":"visit","data":{"elicitations":[]}}}`
+		}
+		return a
+	})},
+	"sampling-tools":      {server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"tools":[]}`)}},
+	"task-support-values": {server: swap("tools/list", `"taskSupport":"optional"`, `"taskSupport":"maybe"`)},
 
 	// Tasks.
 	"unknown-task":         {server: on("tasks/get", func(_ *request, a string) string { return strings.Replace(a, "-32602", "-32603", 1) })},

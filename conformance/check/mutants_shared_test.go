@@ -151,7 +151,15 @@ var sharedMutants = map[string]mutant{
 	"lists-walk": {server: on("tools/list", func(_ *request, a string) string {
 		return strings.NewReplacer(`"after-4"`, `"after-2"`).Replace(a)
 	})},
-	"list-answered": {server: refuse("prompts/list", "", -32603)},
+	"tools-list-answered":           {server: refuse("tools/list", "", -32603)},
+	"tools-list-answered/legacy":    {rev: "2025-11-25", warn: true, server: refuse("tools/list", "", -32603)},
+	"prompts-list-answered":         {server: refuse("prompts/list", "", -32603)},
+	"resources-list-answered":       {server: refuse("resources/list", "", -32603)},
+	"completion-declared":           {server: without(give("completion/complete", "", `{"completion":{"values":["x"]},"resultType":"complete"}`), "completions")},
+	"completion-undeclared-refused": {server: without(refuse("completion/complete", "", -32602), "completions")},
+	"meta-reserved-keys":            {rev: "2025-11-25", server: swapArg("tools/call", "hello", `com.example/x`, "dev.mcp/x")},
+	"meta-reserved-keys/2025-06-18": {rev: "2025-06-18", server: swapArg("tools/call", "hello", `com.example/x`, "tools.mcp.com/x")},
+	"progress-message":              {server: progressLine(`{"progressToken":1,"progress":1,"message":" "}`)},
 	"cursor-string": {server: on("tools/list", func(r *request, a string) string {
 		if strings.Contains(a, "nextCursor") {
 			return a

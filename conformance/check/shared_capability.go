@@ -49,7 +49,7 @@ func capabilityChecks() []Check {
 	return []Check{
 		{
 			ID: "undeclared-refused", Title: "methods of a feature that was not declared are not found", Layer: Protocol,
-			Requirements: []string{"legacy/capability-undeclared-refused", "modern/jsonrpc-capability-gates-method"},
+			Requirements: []string{"legacy/capability-undeclared-refused", "modern/jsonrpc-capability-gated-method"},
 			Judge: func(c *Case) {
 				if c.Facts.Known() && !slices.ContainsFunc(gates, func(g gate) bool { return g.applies(c.Revision) && !c.Has(g.capability) }) {
 					c.NotApplicable("the server declares every feature")
@@ -80,6 +80,38 @@ func capabilityChecks() []Check {
 				if !c.Has("resources") {
 					c.declared("resources", "resources/templates/list", "resourceTemplates")
 				}
+			},
+		},
+		{
+			ID: "completion-declared", Title: "a server that completes declares completions", Layer: Protocol,
+			Requirements: []string{"legacy/completion-capability", "modern/completion-capability-declared"},
+			Judge: func(c *Case) {
+				if c.Has("completions") {
+					c.Saw()
+					return
+				}
+				if s := c.Step("undeclared/completion/complete"); s != nil {
+					for _, req := range s.Sent() {
+						a := s.Trace.Answer(req)
+						switch {
+						case a.Failed():
+							c.Saw()
+						case a.OK() && a.Result.Get("completion") != nil:
+							c.Broken(a, "the capability completions", "a completion without it")
+						}
+					}
+				}
+			},
+		},
+		{
+			ID: "completion-undeclared-refused", Title: "completion is refused as not found where it is not declared", Layer: Protocol,
+			Requirements: []string{"legacy/completion-unsupported", "modern/completion-unsupported-error"},
+			Judge: func(c *Case) {
+				if c.Has("completions") {
+					c.NotApplicable("the server declares completions")
+					return
+				}
+				c.Refused("undeclared/completion/complete", false, -32601)
 			},
 		},
 		{

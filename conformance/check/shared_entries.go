@@ -114,6 +114,18 @@ func entryChecks() []Check {
 			},
 		},
 		{
+			ID: "progress-message", Title: "a message with progress says something", Layer: Protocol,
+			Requirements: []string{"legacy/progress-message-readable"},
+			Judge: func(c *Case) {
+				c.progress(func(f, _, _ *Frame) {
+					if m := f.Param("message"); m != nil {
+						s, ok := m.Str()
+						c.want(f, ok && strings.TrimSpace(s) != "", "a text", text(m))
+					}
+				})
+			},
+		},
+		{
 			ID: "log-message-shape", Title: "log messages have a known level and data", Layer: Feature,
 			Requirements: []string{"legacy/logging-level-names", "modern/log-level-values"},
 			Judge: func(c *Case) {

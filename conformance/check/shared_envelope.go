@@ -3,6 +3,7 @@ package check
 import (
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -137,7 +138,7 @@ func envelopeChecks() []Check {
 		},
 		{
 			ID: "response-one-of", Title: "a response has either a result or an error", Layer: JSONRPC,
-			Requirements: []string{"legacy/jsonrpc-response-one-of", "modern/jsonrpc-result-xor-error"},
+			Requirements: []string{"legacy/jsonrpc-response-one-of", "legacy/jsonrpc-response-not-both", "modern/jsonrpc-result-xor-error"},
 			Judge: func(c *Case) {
 				c.each(func(f *Frame) {
 					switch {
@@ -314,6 +315,21 @@ func envelopeChecks() []Check {
 			},
 		},
 		{
+			ID: "meta-reserved-keys", Title: "keys of _meta that are reserved are not made up", Layer: Protocol,
+			Requirements: []string{"legacy/meta-reserved-prefix", "legacy/meta-reserved-prefix-legacy"},
+			Judge: func(c *Case) {
+				c.eachMeta(func(f *Frame, meta wire.Raw) {
+					for key := range meta.Members() {
+						if reservedPrefix(key, c.AtLeast("2025-11-25")) {
+							c.want(f, strings.HasPrefix(key, "io.modelcontextprotocol/"), "a key outside the reserved prefixes", strconv.Quote(key))
+						} else {
+							c.Saw()
+						}
+					}
+				})
+			},
+		},
+		{
 			ID: "meta-unknown-keys", Title: "keys of _meta that the server does not know do no harm", Layer: Protocol,
 			Requirements: []string{"legacy/meta-extra-keys-tolerated"},
 			Judge: func(c *Case) {
@@ -332,3 +348,19 @@ func envelopeChecks() []Check {
 }
 
 var metaKey = regexp.MustCompile(`^([A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?)*/)?([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
+
+// reservedPrefix reports whether the prefix of a key is left to the protocol: one
+// whose second label is mcp or modelcontextprotocol, or, before that rule, one
+// in which they stand before the last label.
+func reservedPrefix(key string, second bool) bool {
+	prefix, _, ok := strings.Cut(key, "/")
+	labels := strings.Split(prefix, ".")
+	if !ok || len(labels) < 2 {
+		return false
+	}
+	label := labels[1]
+	if !second {
+		label = labels[len(labels)-2]
+	}
+	return label == "mcp" || label == "modelcontextprotocol"
+}

@@ -80,35 +80,19 @@ func listChecks() []Check {
 			},
 		},
 		{
-			ID: "list-answered", Title: "the list of a declared feature is given", Layer: Feature,
-			Requirements: []string{"legacy/capability-features-advertised", "modern/tools-list-answered"},
-			Judge: func(c *Case) {
-				some := false
-				for _, l := range Lists {
-					if !c.Has(l.Capability) {
-						continue
-					}
-					some = true
-					s := c.Step(l.Method)
-					if s == nil {
-						continue
-					}
-					for _, req := range s.Sent()[:min(1, len(s.Sent()))] {
-						if a := c.Answer(req); a != nil {
-							// Templates are a part of resources that a
-							// server may be without.
-							if a.Failed() && l.Method == "resources/templates/list" {
-								c.Tolerated(a, "a list, possibly empty", "error "+text(a.Error.Get("code")))
-								continue
-							}
-							c.want(a, a.OK(), "a list, possibly empty", "error "+text(a.Error))
-						}
-					}
-				}
-				if !some {
-					c.NotApplicable("the server declares no lists")
-				}
-			},
+			ID: "tools-list-answered", Title: "a server that declares tools lists them", Layer: Feature, Needs: []string{"tools"},
+			Requirements: []string{"legacy/tools-list-shape", "modern/tools-list-answered"},
+			Judge:        func(c *Case) { c.listAnswered("tools/list") },
+		},
+		{
+			ID: "prompts-list-answered", Title: "a server that declares prompts lists them", Layer: Feature, Needs: []string{"prompts"},
+			Requirements: []string{"legacy/prompts-list-shape", "modern/prompts-list-answered"},
+			Judge:        func(c *Case) { c.listAnswered("prompts/list") },
+		},
+		{
+			ID: "resources-list-answered", Title: "a server that declares resources lists them", Layer: Feature, Needs: []string{"resources"},
+			Requirements: []string{"legacy/resources-list-shape", "modern/res-list-answered"},
+			Judge:        func(c *Case) { c.listAnswered("resources/list") },
 		},
 		{
 			ID: "cursor-string", Title: "nextCursor is a string, or absent", Layer: Protocol,
@@ -194,7 +178,7 @@ func listChecks() []Check {
 		},
 		{
 			ID: "resource-uris", Title: "listed resources have absolute URIs, each once", Layer: Feature, Needs: []string{"resources"},
-			Requirements: []string{"legacy/resources-uri-valid", "modern/res-uri-rfc3986"},
+			Requirements: []string{"legacy/resources-uri-valid", "legacy/resources-custom-scheme-rfc3986", "modern/res-uri-rfc3986"},
 			Judge: func(c *Case) {
 				c.unique("resources/list")
 				c.walks(func(method, member, key string, pages []*Frame) {
@@ -290,6 +274,24 @@ func (c *Case) eachEntry(method string, fn func(page *Frame, entry wire.Raw)) {
 			}
 		}
 	})
+}
+
+// listAnswered judges that the first page of a list was given. In the stateful
+// revisions nothing says so in so many words: there a refusal is told only.
+func (c *Case) listAnswered(method string) {
+	s := c.Step(method)
+	if s == nil {
+		return
+	}
+	for _, req := range s.Sent()[:min(1, len(s.Sent()))] {
+		switch a := c.Answer(req); {
+		case a == nil:
+		case a.Failed() && !c.Modern():
+			c.Tolerated(a, "a list, possibly empty", outcome(a))
+		default:
+			c.want(a, a.OK(), "a list, possibly empty", outcome(a))
+		}
+	}
 }
 
 func (c *Case) listShape(method string) {

@@ -210,6 +210,9 @@ func (c *Conn) tools(r *Request) []string {
 		`{"name":"danger","description":"Not to be called","inputSchema":{"type":"object"}}`,
 		`{"name":"ask","description":"Asks the client","inputSchema":{"type":"object"}` + ro + `}`,
 	}
+	if rev == tasksRevision {
+		tools = append(tools, `{"name":"visit","description":"Wants a URL visited first","inputSchema":{"type":"object"}`+ro+`}`)
+	}
 	if rev == tasksRevision && c.Server.Has("tasks") {
 		tools = append(tools,
 			`{"name":"job","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}`+ro+`}`,
@@ -239,6 +242,8 @@ func (c *Conn) callTool(r *Request) (string, error) {
 		}
 	}
 	switch name {
+	case "visit":
+		return "", &rpcError{-32042, "visit the page first", `{"elicitations":[{"mode":"url","message":"sign in","url":"https://example.com/in","elicitationId":"1"}]}`}
 	case "hello":
 		if r.Modern {
 			return `{"content":[{"type":"text","text":"hello"}]}`, nil
@@ -264,7 +269,7 @@ func (c *Conn) callTool(r *Request) (string, error) {
 	case "work":
 		if token := r.Meta.Get("progressToken"); token != nil {
 			for i := 1; i <= 3; i++ {
-				c.Line(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":3}}`, token, i))
+				c.Line(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":3,"message":"step %d"}}`, token, i, i))
 			}
 		}
 		c.log(r, "warning")
