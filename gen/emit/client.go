@@ -1,6 +1,9 @@
 package emit
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/goldwire/goldwire/gen/ir"
@@ -256,8 +259,7 @@ func (g *printer) gates(b *jen.Group, conn *jen.Statement, m *ir.Method) {
 		var cond *jen.Statement
 		switch {
 		case len(gate.Values) > 0 && t.Kind == ir.Union && t.Plan.Key == gate.Members[0]:
-			cond = jen.Id(isArmsName(t, gate)).Call(jen.Id("p"))
-			g.armsFuncs[isArmsName(t, gate)] = func(f *jen.File) { g.armsFunc(f, t, gate) }
+			cond = g.isArm(t, gateArms(t, gate)).Call(jen.Id("p"))
 		case len(gate.Values) > 0:
 			g.fail("%s: no rule for the gate %s", m.Name, gate.Path)
 			return
@@ -275,33 +277,38 @@ func (g *printer) gates(b *jen.Group, conn *jen.Statement, m *ir.Method) {
 	}
 }
 
-func isArmsName(t *ir.Type, gate *ir.Gate) string { return "is" + t.Name + capital(gate.Values[0]) }
-
-// armsFunc prints whether params are one of the arms that a gate means.
-func (g *printer) armsFunc(f *jen.File, t *ir.Type, gate *ir.Gate) {
+// gateArms are the arms of params that a gate means.
+func gateArms(t *ir.Type, gate *ir.Gate) []string {
 	want := map[string]bool{}
 	for _, c := range t.Plan.Cases {
-		for _, v := range gate.Values {
-			if c.Value == v {
-				want[c.Type] = true
-			}
+		if slices.Contains(gate.Values, c.Value) {
+			want[c.Type] = true
 		}
 	}
 	if gate.Absent && t.Plan.Absent != "" {
 		want[t.Plan.Absent] = true
 	}
-	name := isArmsName(t, gate)
-	f.Line()
-	f.Func().Id(name).Params(jen.Id("p").Id(t.Name)).Bool().Block(
-		jen.Switch(jen.Id("p").Assert(jen.Type())).Block(
-			jen.CaseFunc(func(c *jen.Group) {
-				for _, n := range sorted(want) {
-					c.Op("*").Id(n)
-				}
-			}).Block(jen.Return(jen.True())),
-		),
-		jen.Return(jen.False()),
-	)
+	return sorted(want)
+}
+
+// isArm names the function that says whether params are one of the arms; it is
+// printed when it is used.
+func (g *printer) isArm(t *ir.Type, arms []string) *jen.Statement {
+	name := "is" + strings.Join(arms, "Or")
+	g.armsFuncs[name] = func(f *jen.File) {
+		f.Line()
+		f.Func().Id(name).Params(jen.Id("p").Id(t.Name)).Bool().Block(
+			jen.Switch(jen.Id("p").Assert(jen.Type())).Block(
+				jen.CaseFunc(func(c *jen.Group) {
+					for _, n := range arms {
+						c.Op("*").Id(n)
+					}
+				}).Block(jen.Return(jen.True())),
+			),
+			jen.Return(jen.False()),
+		)
+	}
+	return jen.Id(name)
 }
 
 // hasFunc prints whether any arm of params has an optional member.

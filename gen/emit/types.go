@@ -45,9 +45,25 @@ func (g *printer) structType(f *jen.File, t *ir.Type) {
 			g.bytesMethods(f, t, fl)
 		}
 	}
+	for _, fl := range fields(t) {
+		if fl.MaxItems != nil && fl.Type.Kind == ir.Slice {
+			g.cut(f, t, fl)
+		}
+	}
 	if !t.Closed {
 		g.setExtra(f, t)
 	}
+}
+
+// cut prints the way to keep a list within its bound.
+func (g *printer) cut(f *jen.File, t *ir.Type, fl *ir.Field) {
+	v := x().Dot(fl.Name)
+	docf(f, "Cut%s keeps at most the first %d of %s, which is what the specification allows, and reports whether there were more.", fl.Name, *fl.MaxItems, fl.Name)
+	f.Func().Params(ptrRecv(t.Name)).Id("Cut"+fl.Name).Params().Bool().Block(
+		jen.If(jen.Len(v).Op("<=").Lit(*fl.MaxItems)).Block(jen.Return(jen.False())),
+		v.Clone().Op("=").Add(v).Index(jen.Empty(), jen.Lit(*fl.MaxItems), jen.Lit(*fl.MaxItems)),
+		jen.Return(jen.True()),
+	)
 }
 
 // bytesMethods gives base64 members, which stay text, a way in and out. The
