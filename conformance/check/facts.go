@@ -18,6 +18,8 @@ type Facts struct {
 	Templates    []wire.Raw
 	// Listed says which lists were read to their end.
 	Listed map[string]bool
+	// Cursors are the cursors of the second pages, by method.
+	Cursors map[string]string
 }
 
 // Lists are the paginated methods with the member that holds the entries and
@@ -31,7 +33,7 @@ var Lists = []struct{ Method, Member, Key, Capability string }{
 
 // FactsOf reads the facts from the sessions of a revision.
 func FactsOf(rev string, traces []*Trace) *Facts {
-	f := &Facts{Revision: rev, Listed: map[string]bool{}}
+	f := &Facts{Revision: rev, Listed: map[string]bool{}, Cursors: map[string]string{}}
 	hello := "initialize"
 	if Modern(rev) {
 		hello = "server/discover"
@@ -66,6 +68,10 @@ func FactsOf(rev string, traces []*Trace) *Facts {
 					}
 					for e := range a.Result.Get(l.Member).Elems() {
 						items = append(items, e)
+					}
+					next, more := a.Result.Get("nextCursor").Str()
+					if _, known := f.Cursors[l.Method]; more && !known {
+						f.Cursors[l.Method] = next
 					}
 					done = a.Result.Get("nextCursor") == nil
 				}

@@ -101,7 +101,7 @@ func modernFeatureChecks() []Check {
 		},
 		{
 			ID: "header-annotations", Title: "x-mcp-header marks plain parameters by unique header names", Layer: Feature, Needs: []string{"tools"},
-			Requirements: []string{"modern/xhdr-value-token", "modern/xhdr-value-unique", "modern/xhdr-primitive-only", "modern/xhdr-statically-reachable"},
+			Requirements: []string{"modern/xhdr-value-token", "modern/xhdr-value-unique", "modern/xhdr-primitive-only", "modern/xhdr-statically-reachable", "modern/xhdr-integer-safe-range"},
 			Judge: func(c *Case) {
 				c.eachEntry("tools/list", func(p *Frame, tool wire.Raw) {
 					seen := map[string]bool{}
@@ -118,6 +118,8 @@ func modernFeatureChecks() []Check {
 							c.Broken(p, "x-mcp-header on properties that are reached through properties alone"+where, quote(name)+" elsewhere")
 						case kind.Kind() == wire.KindString && plain(kind) != "integer" && plain(kind) != "string" && plain(kind) != "boolean":
 							c.Broken(p, "x-mcp-header on an integer, a string or a boolean"+where, quote(name)+" on a value of type "+text(kind))
+						case plain(kind) == "integer" && unsafe(schema) != "":
+							c.Broken(p, "integers of at most 2^53-1 for a header"+where, quote(name)+" with "+unsafe(schema))
 						default:
 							c.Saw()
 						}
@@ -127,7 +129,78 @@ func modernFeatureChecks() []Check {
 				c.NotObserved("no tool has a parameter with x-mcp-header")
 			},
 		},
+		{
+			ID: "header-annotations-harmless", Title: "secrets are not mirrored into headers", Layer: Feature, Needs: []string{"tools"},
+			Requirements: []string{"modern/xhdr-not-sensitive"},
+			Judge: func(c *Case) {
+				c.eachEntry("tools/list", func(p *Frame, tool wire.Raw) {
+					annotations(tool.Get("inputSchema"), true, 0, func(_, value wire.Raw, _ bool) {
+						name := plain(value)
+						c.want(p, !secretName.MatchString(name), "no secrets in headers", quote(name)+" of tool "+text(tool.Get("name")))
+					})
+				})
+				c.NotObserved("no tool has a parameter with x-mcp-header")
+			},
+		},
+		{
+			ID: "completion-count", Title: "total and hasMore of a completion agree with its values", Layer: Feature, Needs: []string{"completions"}, Soft: true,
+			Requirements: []string{"modern/completion-result-shape"},
+			Judge: func(c *Case) {
+				for _, r := range c.results("completion/complete") {
+					done := r.answer.Result.Get("completion")
+					n := int64(0)
+					for range done.Get("values").Elems() {
+						n++
+					}
+					total, ok := done.Get("total").Int()
+					more, _ := done.Get("hasMore").Bool()
+					switch {
+					case !ok:
+					case total < n:
+						c.Broken(r.answer, "a total of at least "+plural(int(n), "value"), text(done.Get("total")))
+					case total == n && more:
+						c.Broken(r.answer, "hasMore false where all values are there", "true")
+					default:
+						c.Saw()
+					}
+				}
+			},
+		},
+		{
+			ID: "icon-scheme", Title: "icons are published by https or as data", Layer: Feature,
+			Requirements: []string{"modern/icons-src-scheme"},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					for _, icon := range iconsOf(f) {
+						src, ok := icon.Get("src").Str()
+						scheme, _, found := strings.Cut(strings.ToLower(src), ":")
+						switch {
+						case !ok:
+						// One page allows http, another one has it refused.
+						case found && (scheme == "https" || scheme == "http" || scheme == "data"):
+							c.Saw()
+						default:
+							c.Broken(f, "an icon that clients may load, by https or as data", text(icon.Get("src")))
+						}
+					}
+				})
+			},
+		},
 	}
+}
+
+var secretName = regexp.MustCompile(`(?i)^(.*[-_])?(password|passwd|passphrase|secret|api[-_]?key|access[-_]?token|private[-_]?key|ssn|credit[-_]?card|cvv)$`)
+
+// unsafe names the bound or value of an integer schema that a double cannot
+// hold exactly, "" for none.
+func unsafe(schema wire.Raw) string {
+	const most = 1<<53 - 1
+	for _, k := range []string{"minimum", "maximum", "const", "default"} {
+		if v, ok := schema.Get(k).Float(); ok && (v > most || v < -most) {
+			return k + " " + text(schema.Get(k))
+		}
+	}
+	return ""
 }
 
 var headerName = regexp.MustCompile("^[!#$%&'*+\\-.^_`|~0-9A-Za-z]+$")

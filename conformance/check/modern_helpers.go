@@ -167,16 +167,17 @@ func (s *Session) alive() bool {
 	return s.fence(max(s.patience(), 2*time.Second))
 }
 
-// poke sends a line that is no proper request and waits for what a server does
-// with it: it answers, with or without an id, or it ends. Silence is watched
-// for a while and closed by a fence; it reports whether the server is alive.
+// poke sends a line that is no proper request, with a fence behind it, and
+// waits for what a server does with it: it answers, with or without an id, or
+// it ends. It reports whether the server is alive.
 func (s *Session) poke(line string) bool {
 	f := s.Line(line)
-	if f == nil {
+	if f == nil || !s.alive() {
 		return false
 	}
-	s.wait(s.limits.Short, func() bool { return s.reacted(f) })
-	return s.alive()
+	// A fence that overtook the answer is no proof of silence.
+	s.wait(settleTime, func() bool { return s.reacted(f) })
+	return s.Lost() == ""
 }
 
 // reaction is what a server did with the only line of a step: the answer to

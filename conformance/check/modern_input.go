@@ -1,6 +1,8 @@
 package check
 
 import (
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -383,6 +385,67 @@ func modernInputChecks() []Check {
 			},
 		},
 		{
+			ID: "elicitation-url-https", Title: "an elicitation by URL uses https", Layer: Protocol,
+			Requirements: []string{"modern/elicit-url-https"},
+			Judge: func(c *Case) {
+				c.elicitationURLs(func(a *Frame, u *url.URL) {
+					c.want(a, u.Scheme != "http" || loopback(u.Hostname()), "https, as this is no host of the user's own machine", u.Scheme+"://"+u.Host)
+				})
+			},
+		},
+		{
+			ID: "elicitation-url-no-user", Title: "an elicitation by URL carries no credentials", Layer: Protocol,
+			Requirements: []string{"modern/elicit-url-no-user-data"},
+			Judge: func(c *Case) {
+				c.elicitationURLs(func(a *Frame, u *url.URL) {
+					c.want(a, u.User == nil, "a URL without user and password", "one with them for "+u.Host)
+				})
+			},
+		},
+		{
+			ID: "elicitation-form-no-secrets", Title: "a form asks for no secrets", Layer: Protocol, Soft: true,
+			Requirements: []string{"modern/elicit-form-no-secrets"},
+			Judge: func(c *Case) {
+				c.elicitations(func(a *Frame, p wire.Raw) {
+					for name := range p.Get("requestedSchema").Get("properties").Members() {
+						c.want(a, !secretName.MatchString(name), "no passwords, keys, tokens or payment data in a form", quote(name))
+					}
+				})
+			},
+		},
+		{
+			ID: "elicitation-form-no-links", Title: "a form holds no links", Layer: Protocol,
+			Requirements: []string{"modern/elicit-form-no-links"},
+			Judge: func(c *Case) {
+				c.elicitations(func(a *Frame, p wire.Raw) {
+					if plain(p.Get("mode")) == "url" {
+						return
+					}
+					texts := []string{plain(p.Get("message"))}
+					for _, prop := range p.Get("requestedSchema").Get("properties").Members() {
+						texts = append(texts, plain(prop.Get("title")), plain(prop.Get("description")))
+					}
+					for _, s := range texts {
+						c.want(a, !strings.Contains(s, "https://") && !strings.Contains(s, "http://"), "no links in the texts of a form", quote(s))
+					}
+				})
+			},
+		},
+		{
+			ID: "sampling-context", Title: "context of servers is asked for only where the client gives it", Layer: Protocol,
+			Requirements: []string{"modern/sampling-context-undeclared"},
+			Judge: func(c *Case) {
+				c.inputs(func(req, a *Frame, _ string, in wire.Raw) {
+					if plain(in.Get("method")) != "sampling/createMessage" {
+						return
+					}
+					v := plain(in.Get("params").Get("includeContext"))
+					c.want(a, v != "thisServer" && v != "allServers" || req.caps().Get("sampling").Get("context") != nil,
+						"no context of servers, as the request does not declare sampling.context", quote(v))
+				})
+			},
+		},
+		{
 			ID: "elicitation-removed", Title: "nothing of the elicitation of earlier revisions is left", Layer: Protocol,
 			Requirements: []string{"modern/elicit-removed-members"},
 			Judge: func(c *Case) {
@@ -485,6 +548,20 @@ func (c *Case) elicitations(visit func(a *Frame, params wire.Raw)) {
 			visit(a, in.Get("params"))
 		}
 	})
+}
+
+// elicitationURLs visits the URLs of elicitations that can be read.
+func (c *Case) elicitationURLs(visit func(a *Frame, u *url.URL)) {
+	c.elicitations(func(a *Frame, p wire.Raw) {
+		if u, err := url.Parse(plain(p.Get("url"))); err == nil && plain(p.Get("mode")) == "url" && u.Host != "" {
+			visit(a, u)
+		}
+	})
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
 // undeclared visits the answers to requests that asked for input before, when

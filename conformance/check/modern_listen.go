@@ -59,18 +59,11 @@ func (d *Driver) listening(f *Frame) bool {
 }
 
 // everything asks for all kinds of changes, and for one resource where the
-// server has one to watch.
+// server has one: another one to watch it might refuse.
 func everything(f *Facts) string {
-	uri := "goldwire-check:no-such-resource"
-	for _, r := range f.Resources {
-		uri = Name(r, "uri")
-		break
-	}
 	members := `"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true`
-	// A server may refuse to watch what it does not have: ask only where the
-	// resource is known, or where there is nothing to watch at all.
-	if len(f.Resources) > 0 || !f.Has("resources") {
-		members += `,"` + watched + `":[` + quote(uri) + `]`
+	for _, r := range f.Resources {
+		return "{" + members + `,"` + watched + `":[` + quote(Name(r, "uri")) + "]}"
 	}
 	return "{" + members + "}"
 }

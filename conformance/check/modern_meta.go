@@ -227,6 +227,22 @@ func modernMetaChecks() []Check {
 			},
 		},
 		{
+			ID: "meta-key-reverse-dns", Title: "prefixes in _meta are domain names in reverse", Layer: Protocol,
+			Requirements: []string{"modern/meta-prefix-reverse-dns"},
+			Judge: func(c *Case) {
+				c.metaKeys(func(f *Frame, key string, _ wire.Raw) {
+					prefix, _, found := strings.Cut(key, "/")
+					labels := strings.Split(prefix, ".")
+					// Only what is clearly the wrong way round counts: a domain
+					// that ends like one and does not start like one.
+					if found && len(labels) > 1 {
+						first, last := strings.ToLower(labels[0]), strings.ToLower(labels[len(labels)-1])
+						c.want(f, !topLevel[last] || topLevel[first] || len(first) == 2, "a prefix in reverse, as com.example/", quote(key))
+					}
+				})
+			},
+		},
+		{
 			ID: "meta-trace-context", Title: "trace context in _meta has the W3C format", Layer: Protocol,
 			Requirements: []string{"modern/meta-trace-context-format", "modern/meta-baggage-format"},
 			Judge: func(c *Case) {
@@ -245,6 +261,9 @@ func modernMetaChecks() []Check {
 		},
 	}
 }
+
+// topLevel are domains that nobody takes for something else.
+var topLevel = map[string]bool{"com": true, "org": true, "net": true, "io": true, "dev": true, "ai": true, "app": true, "edu": true, "gov": true}
 
 var traceFormats = map[string]*regexp.Regexp{
 	"traceparent": regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$`),

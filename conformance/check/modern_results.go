@@ -193,6 +193,18 @@ func modernResultChecks() []Check {
 			},
 		},
 		{
+			ID: "notification-shape", Title: "notifications fit their schema", Layer: Protocol,
+			Requirements: []string{"modern/jsonrpc-notification-method-prefix"},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					// The acknowledgement of a subscription is judged elsewhere.
+					if f.Kind == KindNotification && f.Method != methodAck && c.protocol().Knows(f.Method) {
+						c.FitsMessage(f)
+					}
+				})
+			},
+		},
+		{
 			ID: "output-unasked", Title: "the server speaks only when it was asked something", Layer: Protocol,
 			Requirements: []string{"modern/stdio-no-unsolicited-output"},
 			Judge: func(c *Case) {

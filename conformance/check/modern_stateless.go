@@ -62,6 +62,13 @@ func modernStatelessProbes() []Probe {
 					asked = append(asked, d.Ask(l.Method, ""), d.Ask(l.Method, ""))
 					d.Await(asked...)
 				}
+				for _, l := range Lists {
+					// A cursor that another process of the server gave.
+					if cursor, ok := d.Facts.Cursors[l.Method]; ok {
+						d.Step("elsewhere/" + l.Method)
+						d.Await(d.Ask(l.Method, `{"cursor":`+quote(cursor)+`}`))
+					}
+				}
 			},
 		},
 	}
@@ -86,6 +93,25 @@ func modernStatelessChecks() []Check {
 			ID: "meta-not-remembered", Title: "metadata is not taken from an earlier request", Layer: Protocol,
 			Requirements: []string{"modern/stateless-meta-not-remembered", "modern/meta-rejected-on-stdio"},
 			Judge:        func(c *Case) { c.Refused("first/no-meta", false, -32602) },
+		},
+		{
+			ID: "cursor-elsewhere", Title: "a cursor holds in another process of the server", Layer: Protocol,
+			Requirements: []string{"modern/stateless-no-connection-affinity"},
+			Judge: func(c *Case) {
+				for _, t := range c.Traces {
+					for _, s := range t.steps {
+						if !strings.HasPrefix(s.Name, "elsewhere/") {
+							continue
+						}
+						for _, req := range s.Sent() {
+							if a := t.Answer(req); a != nil {
+								c.want(a, a.OK(), "the page, though another process gave the cursor", sayHow(a))
+							}
+						}
+					}
+				}
+				c.NotObserved("no list has more than one page")
+			},
 		},
 		{
 			ID: "interleaved-requests", Title: "requests of several clients are all answered", Layer: Protocol,

@@ -11,7 +11,7 @@ import (
 // Versions, discovery, and what is left of the stateful era.
 
 // strangeVersions are versions that no server speaks.
-var strangeVersions = []string{"1900-01-01", "2099-01-01", "v999.0.0", "2026-07-28 "}
+var strangeVersions = []string{"1900-01-01", "2099-01-01", "v999.0.0", "nonsense"}
 
 // supportedBy are the versions that a server lists in an answer to discovery.
 func supportedBy(a *Frame) []string {

@@ -193,6 +193,7 @@ var modernMutants = map[string]mutant{
 	"meta-server-info":               {server: swap("tools/list", keyInfo, "com.example/info")},
 	"meta-server-info-shape":         {server: swap("prompts/list", `"version":"1.0.0"`, `"release":"1.0.0"`)},
 	"meta-key-reserved":              {server: swap("prompts/list", `"_meta":{`, `"_meta":{"com.mcp.example/x":1,`)},
+	"meta-key-reverse-dns":           {server: swap("prompts/list", `"_meta":{`, `"_meta":{"example.com/x":1,`)},
 	"meta-trace-context":             {server: swap("tools/call", `"traceparent":"00-`, `"traceparent":"0-`)},
 	"meta-trace-context/baggage":     {server: swap("tools/call", `"baggage":"k=v"`, `"baggage":{"k":"v"}`)},
 	"meta-trace-context/all zeros":   {server: swap("tools/call", "0af7651916cd43dd8448eb211c80319c", strings.Repeat("0", 32))},
@@ -273,6 +274,28 @@ var modernMutants = map[string]mutant{
 	"resources-list-independent":           {server: later("resources/list", `"uri":"test://text"`, `"uri":"test://text2"`)},
 	"resources-templates-list-independent": {server: later("resources/templates/list", `test://item/{id}`, `test://thing/{id}`)},
 
+	"cursor-elsewhere": {server: server{Output: func(c *conn, r *request, a string) string {
+		if r == nil || r.Method != "tools/list" {
+			return a
+		}
+		if r.Params.Get("cursor") == nil && strings.Contains(a, "after-") {
+			c.State["cursor"] = true
+		}
+		n, _ := c.State[r.Method].(int)
+		c.State[r.Method] = n + 1
+		if r.Params.Get("cursor") != nil && c.State[discover] == nil && strings.Contains(a, "result") {
+			return errorOf(-32602)(r, a)
+		}
+		return a
+	}, Input: func(c *conn, line []byte) bool {
+		// Only the process that the checker asked first knows its cursors.
+		if bytes.Contains(line, []byte(discover)) && c.State["asked"] == nil {
+			c.State[discover] = true
+		}
+		c.State["asked"] = true
+		return false
+	}}},
+
 	// Results and codes.
 	"result-type":                          {server: swap("prompts/get", `"resultType":"complete",`, "")},
 	"result-type/number":                   {server: swap("resources/list", `"resultType":"complete"`, `"resultType":1`)},
@@ -299,6 +322,7 @@ var modernMutants = map[string]mutant{
 	"server-requests-nothing":             {server: say("prompts/list", `{"jsonrpc":"2.0","id":"s1","method":"ping"}`)},
 	"notifications-known":                 {server: server{Without: []string{"extensions"}, Output: say("prompts/list", `{"jsonrpc":"2.0","method":"notifications/initialized"}`).Output}},
 	"notifications-known/extension":       {server: say("prompts/list", `{"jsonrpc":"2.0","method":"notifications/example"}`), warn: true},
+	"notification-shape":                  {server: say("tools/call", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}`)},
 	"output-unasked":                      {server: server{Start: func(c *conn) { c.Line(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`) }}},
 	"output-unasked/progress": {server: server{Output: func(c *conn, r *request, a string) string {
 		if r != nil && r.Method == "prompts/list" {
@@ -452,18 +476,23 @@ var modernMutants = map[string]mutant{
 	"capability-missing-data/known": {server: when(func(r *request) bool { return asksName(r) && r.Meta.Get(keyCaps).Get("roots") != nil }, func(r *request, _ string) string {
 		return strings.Replace(errorOf(-32021)(r, ""), `"message"`, `"data":{"requiredCapabilities":{"roots":{}}},"message"`, 1)
 	})},
-	"input-not-cached":         {server: asking(`"resultType"`, `"ttlMs":0,"resultType"`)},
-	"elicitation-form":         {server: asking(`"message":"Who are you?",`, "")},
-	"elicitation-form/mode":    {server: asking(`"mode":"form"`, `"mode":"dialog"`)},
-	"elicitation-form-flat":    {server: asking(`{"name":{"type":"string"}}`, `{"name":{"type":"object","properties":{}}}`)},
-	"elicitation-url":          {server: asking(`"url":"https://example.com/login"`, `"url":"login"`)},
-	"elicitation-removed":      {server: asking(`"mode":"url"`, `"elicitationId":"1","mode":"url"`)},
-	"sampling-shape":           {server: asking(`"role":"user"`, `"role":"system"`)},
-	"sampling-shape/limit":     {server: asking(`"maxTokens":10`, `"max":10`)},
-	"input-unneeded-ignored":   {server: when(func(r *request) bool { return strings.Contains(string(r.Params), `"goldwire":{"action"`) }, errorOf(-32602))},
-	"input-malformed-refused":  {server: when(func(r *request) bool { return string(r.Params.Get("inputResponses")) == "7" }, resultOf(`{"contents":[]}`))},
-	"input-state-untrusted":    {server: lines(holds(`"requestState":"zz"`), func(c *conn, _ string) { c.Exit(1) })},
-	"input-state-untrusted/ok": {server: lines(holds(`"requestState":"AAAA`), func(c *conn, _ string) { c.Hang() })},
+	"input-not-cached":            {server: asking(`"resultType"`, `"ttlMs":0,"resultType"`)},
+	"elicitation-form":            {server: asking(`"message":"Who are you?",`, "")},
+	"elicitation-form/mode":       {server: asking(`"mode":"form"`, `"mode":"dialog"`)},
+	"elicitation-form-flat":       {server: asking(`{"name":{"type":"string"}}`, `{"name":{"type":"object","properties":{}}}`)},
+	"elicitation-url":             {server: asking(`"url":"https://example.com/login"`, `"url":"login"`)},
+	"elicitation-url-https":       {server: asking(`"url":"https://`, `"url":"http://`)},
+	"elicitation-url-no-user":     {server: asking(`"url":"https://`, `"url":"https://me:secret@`)},
+	"elicitation-form-no-secrets": {server: asking(`{"name":{"type":"string"}}`, `{"password":{"type":"string"}}`)},
+	"elicitation-form-no-links":   {server: asking(`"message":"Who are you?"`, `"message":"See https://example.com/"`)},
+	"sampling-context":            {server: asking(`"maxTokens":10`, `"maxTokens":10,"includeContext":"allServers"`)},
+	"elicitation-removed":         {server: asking(`"mode":"url"`, `"elicitationId":"1","mode":"url"`)},
+	"sampling-shape":              {server: asking(`"role":"user"`, `"role":"system"`)},
+	"sampling-shape/limit":        {server: asking(`"maxTokens":10`, `"max":10`)},
+	"input-unneeded-ignored":      {server: when(func(r *request) bool { return strings.Contains(string(r.Params), `"goldwire":{"action"`) }, errorOf(-32602))},
+	"input-malformed-refused":     {server: when(func(r *request) bool { return string(r.Params.Get("inputResponses")) == "7" }, resultOf(`{"contents":[]}`))},
+	"input-state-untrusted":       {server: lines(holds(`"requestState":"zz"`), func(c *conn, _ string) { c.Exit(1) })},
+	"input-state-untrusted/ok":    {server: lines(holds(`"requestState":"AAAA`), func(c *conn, _ string) { c.Hang() })},
 
 	// Logs and features.
 	"log-only-asked": {server: say("prompts/list", `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":1}}`)},
@@ -495,6 +524,11 @@ var modernMutants = map[string]mutant{
 	"header-annotations":             {server: swap("tools/list", `"x-mcp-header":"Region"`, `"x-mcp-header":"Re gion"`)},
 	"header-annotations/twice":       {server: swap("tools/list", `"x-mcp-header":"Level"`, `"x-mcp-header":"REGION"`)},
 	"header-annotations/type":        {server: swap("tools/list", `"type":"integer","x-mcp-header"`, `"type":"number","x-mcp-header"`)},
+	"header-annotations-harmless":    {server: swap("tools/list", `"x-mcp-header":"Region"`, `"x-mcp-header":"Api-Key"`)},
+	"header-annotations/range":       {server: swap("tools/list", `"type":"integer","x-mcp-header"`, `"type":"integer","maximum":9007199254740993,"x-mcp-header"`)},
+	"completion-count":               {server: swap("completion/complete", `"total":2`, `"total":1`)},
+	"completion-count/more":          {server: swap("completion/complete", `"hasMore":false`, `"hasMore":true`)},
+	"icon-scheme":                    {server: swap("prompts/list", `"src":"https://`, `"src":"ftp://`)},
 	"header-annotations/place":       {server: swap("tools/list", `"inner":{"type":"object","properties":{`, `"inner":{"type":"object","patternProperties":{`)},
 }
 
