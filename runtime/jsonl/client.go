@@ -40,14 +40,19 @@ func (l *link) startClient() {
 func (l *link) Call(ctx context.Context, f jsonrpc.Frame, w jsonrpc.Waiter) error {
 	r := &l.reading
 	if !l.client {
-		return l.out.send(ctx, f.Data)
+		err := l.out.send(ctx, f.Data, w.C())
+		if err == nil {
+			taken(w)
+		}
+		return err
 	}
 	r.mu.Lock()
 	r.made++
 	r.mu.Unlock()
-	if err := l.out.send(ctx, f.Data); err != nil {
-		return err
+	if err := l.out.send(ctx, f.Data, w.C()); err != nil {
+		return l.broken(ctx, err)
 	}
+	taken(w)
 	if !r.callers {
 		return nil
 	}
@@ -61,6 +66,28 @@ func (l *link) Call(ctx context.Context, f jsonrpc.Frame, w jsonrpc.Waiter) erro
 	r.mu.Unlock()
 	l.lead(ctx, w)
 	return nil
+}
+
+func taken(w jsonrpc.Waiter) {
+	if t, ok := w.(jsonrpc.Taken); ok {
+		t.Taken()
+	}
+}
+
+// broken is why a request could not be written: where the carrier can tell
+// more (how a child ended), that.
+func (l *link) broken(ctx context.Context, err error) error {
+	if l.c.explain == nil || errors.Is(err, jsonrpc.ErrOverloaded) {
+		return err
+	}
+	select {
+	case <-l.readEnd:
+		if why := l.Err(); why != nil {
+			return why
+		}
+	case <-ctx.Done():
+	}
+	return err
 }
 
 // lead reads until w is done or ctx has ended.
@@ -226,14 +253,14 @@ func (l *link) background(made uint64) bool {
 type clientExchange link
 
 func (e *clientExchange) Notify(ctx context.Context, f jsonrpc.Frame) error {
-	return e.out.send(ctx, f.Data)
+	return e.out.send(ctx, f.Data, nil)
 }
 
 func (e *clientExchange) Reply(ctx context.Context, f jsonrpc.Frame) error {
 	if len(f.Data) == 0 {
 		return nil
 	}
-	return e.out.send(ctx, f.Data)
+	return e.out.send(ctx, f.Data, nil)
 }
 
 // Detach has nothing to do: a client's receiver does not block.

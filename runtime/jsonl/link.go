@@ -122,7 +122,7 @@ func (l *link) Start(r jsonrpc.Receiver) error {
 }
 
 // Send takes a frame that expects no answer.
-func (l *link) Send(ctx context.Context, f jsonrpc.Frame) error { return l.out.send(ctx, f.Data) }
+func (l *link) Send(ctx context.Context, f jsonrpc.Frame) error { return l.out.send(ctx, f.Data, nil) }
 
 // Done is closed when everything is released.
 func (l *link) Done() <-chan struct{} { return l.done }
@@ -286,7 +286,7 @@ func (e *exchange) Notify(ctx context.Context, f jsonrpc.Frame) error {
 	if e.inline() {
 		return e.l.out.put(ctx, f.Data, 0)
 	}
-	return e.l.out.send(ctx, f.Data)
+	return e.l.out.send(ctx, f.Data, nil)
 }
 
 func (e *exchange) Reply(ctx context.Context, f jsonrpc.Frame) error {

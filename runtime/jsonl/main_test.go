@@ -6,7 +6,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
+	"runtime/pprof"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/goldwire/goldwire/runtime/jsonl"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
@@ -19,7 +23,34 @@ func TestMain(m *testing.M) {
 	if kind := os.Getenv("GOLDWIRE_CHILD"); kind != "" {
 		os.Exit(child(kind))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if code == 0 {
+		code = leaks()
+	}
+	os.Exit(code)
+}
+
+// leaks fails the run when goroutines of this module are still there after a
+// while.
+func leaks() int {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for range 250 {
+		buf := make([]byte, 1<<20)
+		left := 0
+		for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+			if strings.Contains(stack, "goldwire/runtime/") && !strings.Contains(stack, "jsonl_test.leaks") {
+				left++
+			}
+		}
+		if left == 0 {
+			return 0
+		}
+		<-tick.C
+	}
+	_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
+	fmt.Fprintln(os.Stderr, "goroutines are left behind")
+	return 1
 }
 
 func child(kind string) int {
@@ -45,7 +76,7 @@ var children = map[string]func() int{
 // self is the test binary as a child of the given kind.
 func self(kind string) *jsonl.Process {
 	p := jsonl.Command(os.Args[0])
-	p.Env = map[string]string{"GOLDWIRE_CHILD": kind}
+	p.Env = map[string]string{"GOLDWIRE_CHILD": kind, "GORACE": "atexit_sleep_ms=0"} // it exits without the race detector's second
 	return p
 }
 

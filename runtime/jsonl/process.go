@@ -23,6 +23,7 @@ const (
 	stderrBytes      = 16 << 10
 	stderrLines      = 200
 	stderrLineBytes  = 4 << 10
+	stderrQueue      = 1000    // lines that wait for the listener
 	quotedBytes      = 2 << 10 // of stderr in an error
 )
 
@@ -43,7 +44,8 @@ type Process struct {
 	// stands for all that begin so.
 	Inherit []string
 	// Stderr gets each line that the child writes to stderr, without its
-	// end. It is called from one goroutine; a slow one makes the child wait.
+	// end, in order, on a goroutine of its own. When it is so slow that more
+	// than 1,000 lines wait for it, the oldest are dropped.
 	Stderr func(line string)
 	// StopAfter is how long the child may take to exit once its stdin is
 	// closed, before its process group gets SIGTERM; KillAfter how long until
@@ -144,13 +146,18 @@ type child struct {
 	stderr  *os.File
 	tail    *tail
 	drained chan struct{} // closed when stderr has ended
-	exited  chan struct{} // closed when it is reaped
+	exited  chan struct{} // closed when it has exited
+	reaped  chan struct{} // closed when reap is over
 	readEnd <-chan struct{}
 	inOnce  sync.Once
+
+	hearMu  sync.Mutex
+	heard   []string // lines for Process.Stderr
+	hearing bool
 }
 
 func (p *Process) start() (*child, error) {
-	ch := &child{p: p, drained: make(chan struct{}), exited: make(chan struct{})}
+	ch := &child{p: p, drained: make(chan struct{}), exited: make(chan struct{}), reaped: make(chan struct{})}
 	ch.tail = &tail{hide: secrets(p.Env)}
 	cmd := exec.Command(p.Path, p.Args...)
 	cmd.Dir = p.Dir
@@ -219,21 +226,22 @@ func (p *Process) environ() []string {
 	return env
 }
 
-// reap waits for the child, and then for those it left behind to let go of its
-// stdout.
+// reap waits for the child, reads what it said last, and then waits for those
+// it left behind to let go of its stdout and stderr, but not for long.
 func (ch *child) reap() {
+	defer close(ch.reaped)
 	_ = ch.cmd.Wait()
 	close(ch.exited)
-	t := time.NewTimer(exitGrace)
-	defer t.Stop()
+	grace, cancel := context.WithTimeout(context.Background(), exitGrace)
+	defer cancel()
 	select {
 	case <-ch.readEnd:
-	case <-t.C:
+	case <-grace.Done():
 		_ = ch.stdout.Close() // somebody else holds it open
 	}
 	select {
 	case <-ch.drained:
-	case <-t.C:
+	case <-grace.Done():
 	}
 	_ = ch.stderr.Close()
 }
@@ -280,8 +288,8 @@ func (ch *child) stop(context.Context) {
 	}
 	<-ch.exited
 	sweepGroup(ch.cmd, kill)
+	<-ch.reaped
 	_ = ch.stdout.Close()
-	_ = ch.stderr.Close()
 	<-ch.drained
 }
 
@@ -315,12 +323,40 @@ func (ch *child) readStderr() {
 	}
 }
 
+// tell queues a line for the listener.
 func (ch *child) tell(line string) {
 	if ch.p.Stderr == nil {
 		return
 	}
-	defer func() { _ = recover() }() // a listener that panics is its own affair
-	ch.p.Stderr(line)
+	ch.hearMu.Lock()
+	defer ch.hearMu.Unlock()
+	if len(ch.heard) >= stderrQueue {
+		ch.heard = ch.heard[1:]
+	}
+	ch.heard = append(ch.heard, line)
+	if !ch.hearing {
+		ch.hearing = true
+		go ch.hear()
+	}
+}
+
+// hear calls the listener while there are lines for it.
+func (ch *child) hear() {
+	for {
+		ch.hearMu.Lock()
+		if len(ch.heard) == 0 {
+			ch.hearing = false
+			ch.hearMu.Unlock()
+			return
+		}
+		line := ch.heard[0]
+		ch.heard = ch.heard[1:]
+		ch.hearMu.Unlock()
+		func() {
+			defer func() { _ = recover() }() // a listener that panics is its own affair
+			ch.p.Stderr(line)
+		}()
+	}
 }
 
 // tail keeps the end of stderr, bounded in bytes and lines.

@@ -3,6 +3,7 @@ package jsonl
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -42,7 +43,7 @@ type writer struct {
 // ctx has ended.
 func (w *writer) put(ctx context.Context, data []byte, limit time.Duration) error {
 	w.mu.Lock()
-	err := w.waitRoom(ctx, len(data), limit)
+	err := w.waitRoom(ctx, len(data), limit, nil)
 	if err == nil {
 		w.buf = append(appendLine(w.buf, data), '\n')
 	}
@@ -66,8 +67,9 @@ func appendLine(b, data []byte) []byte {
 }
 
 // waitRoom waits until n more bytes are allowed. w.mu is held, and is let go
-// meanwhile. A frame that is larger than the bound goes alone.
-func (w *writer) waitRoom(ctx context.Context, n int, limit time.Duration) error {
+// meanwhile. A frame that is larger than the bound goes alone. stop ends the
+// wait like ctx.
+func (w *writer) waitRoom(ctx context.Context, n int, limit time.Duration, stop <-chan struct{}) error {
 	var timer <-chan time.Time
 	for {
 		if w.err != nil {
@@ -97,6 +99,8 @@ func (w *writer) waitRoom(ctx context.Context, n int, limit time.Duration) error
 			cause = context.Cause(ctx)
 		case <-timer:
 			cause = context.DeadlineExceeded
+		case <-stop:
+			cause = errOver
 		}
 		w.mu.Lock()
 		if cause != nil {
@@ -108,9 +112,11 @@ func (w *writer) waitRoom(ctx context.Context, n int, limit time.Duration) error
 	}
 }
 
+var errOver = errors.New("nobody waits for the answer any more")
+
 // send takes a frame and sees to it that it gets written, without waiting for
-// the stream.
-func (w *writer) send(ctx context.Context, data []byte) error {
+// the stream. stop ends the wait for room like ctx.
+func (w *writer) send(ctx context.Context, data []byte, stop <-chan struct{}) error {
 	w.mu.Lock()
 	if w.try != nil && !w.busy && len(w.buf) == 0 && w.err == nil && bytes.IndexByte(data, '\n') < 0 {
 		// The usual case: write it from where it is.
@@ -133,7 +139,7 @@ func (w *writer) send(ctx context.Context, data []byte) error {
 		w.mu.Unlock()
 		return nil
 	}
-	if err := w.waitRoom(ctx, len(data), 0); err != nil {
+	if err := w.waitRoom(ctx, len(data), 0, stop); err != nil {
 		w.mu.Unlock()
 		return err
 	}

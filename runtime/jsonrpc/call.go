@@ -75,6 +75,9 @@ func (w *call) Done() bool { return w.done.Load() }
 // C receives a value when Done becomes true.
 func (w *call) C() <-chan struct{} { return w.ch }
 
+// Taken says that the carrier has the request.
+func (w *call) Taken() { w.sent.Store(true) }
+
 func (w *call) stageNow() Stage {
 	if w.sent.Load() {
 		return StageReceive
@@ -287,7 +290,6 @@ func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) erro
 	}
 	b = append(b, '}')
 	c.sent.Add(1)
-	w.sent.Store(true)
 	f := Frame{Data: b, Header: w.header}
 	var err error
 	switch {
@@ -309,19 +311,28 @@ func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) erro
 	}
 	putBuf(b)
 	if err == nil {
+		w.sent.Store(true)
 		return nil
 	}
 	if c.take(NewID(w.id)) == nil { // it was completed meanwhile
-		<-w.ch
-		if w.err != nil {
-			return w.err
+		if !w.Done() {
+			<-w.ch
 		}
-		return nil
+		if oe, ok := errors.AsType[*OverloadError](err); ok && errors.Is(w.err, ErrTimeout) {
+			// Its deadline passed in the queue.
+			oe.Cause = w.err
+			return &CallError{Method: w.method, ID: NewID(w.id), Stage: StageQueue, Err: oe}
+		}
+		return w.err
 	}
 	if ctx.Err() != nil && !errors.Is(err, ErrOverloaded) {
 		err = context.Cause(ctx)
 	}
-	w.err = &CallError{Method: w.method, ID: NewID(w.id), Stage: StageSend, Err: err}
+	stage := StageSend
+	if errors.Is(err, ErrOverloaded) {
+		stage = StageQueue
+	}
+	w.err = &CallError{Method: w.method, ID: NewID(w.id), Stage: stage, Err: err}
 	w.done.Store(true)
 	return w.err
 }
@@ -339,7 +350,9 @@ func (c *Conn) wait(ctx context.Context, w *call) error {
 				c.sendCancelled(w, reasonOf(cause))
 				return &CallError{Method: w.method, ID: NewID(w.id), Stage: StageReceive, Err: cause}
 			}
-			<-w.ch // completed this moment
+			if !w.Done() { // it is being completed this moment
+				<-w.ch
+			}
 		}
 	}
 	return w.err
@@ -378,7 +391,7 @@ func (c *Conn) giveUpLocked(w *call) bool {
 
 // sendCancelled tells the peer that a call was given up.
 func (c *Conn) sendCancelled(w *call, reason string) {
-	if w.method == methodInitialize || c.rules.CloseCancels && w.in == nil {
+	if w.method == methodInitialize || c.rules.CloseCancels && w.in == nil || !w.sent.Load() {
 		return
 	}
 	if c.side == ServerSide {

@@ -118,8 +118,15 @@ type CallCounter interface {
 type Waiter interface {
 	// Done reports whether the wait is over.
 	Done() bool
-	// C is closed or receives a value when it is.
+	// C receives one value when it is. Whoever receives it may take it from
+	// others, who ask Done.
 	C() <-chan struct{}
+}
+
+// Taken is a Waiter that likes to hear when the carrier has taken the request,
+// so that it can tell what was never sent from what was not answered.
+type Taken interface {
+	Taken()
 }
 
 // Dialer opens links: a command, a URL. It can be dialled again.
