@@ -20,6 +20,8 @@ func Registry(pkgs []*ir.Package) (name string, data []byte, err error) {
 	dir := path.Dir(pkgs[0].Dir)
 	f := jen.NewFilePathName(Module+"/generated/"+dir+"_test", "mcp_test")
 	f.HeaderComment(Header + " spec/. DO NOT EDIT.")
+	f.Comment("//lint:file-ignore SA1019 deprecated types are tested too")
+	f.Line()
 	f.Comment("// types are the types of all packages, by revision and name.")
 	f.Var().Id("types").Op("=").Map(jen.String()).Map(jen.String()).Id("entry").ValuesFunc(func(b *jen.Group) {
 		for _, p := range pkgs {
