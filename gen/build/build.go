@@ -97,27 +97,6 @@ func one(set *spec.Set, docs *spec.Docs, revision string, seen map[string]string
 	return pkg, since(pkg, seen), nil
 }
 
-// File lowers a schema file as it was published, with the embedded facts: those
-// of the revision if it is a known one, else the general rules and what of the
-// common facts still fits. Its descriptions become the docs.
-func File(name string, data []byte, revision string) (*ir.Package, error) {
-	set, err := spec.Open(spec.Files())
-	if err != nil {
-		return nil, err
-	}
-	o, err := set.Overlay(revision)
-	if err != nil {
-		return nil, err
-	}
-	patched := data
-	if !o.Hints {
-		if patched, err = spec.Patch(data, o.Errata, spec.Generator); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return Lower(Input{Revision: revision, File: name, Hash: schema.Hash(data), Schema: patched, Overlay: o})
-}
-
 // Docs gives documentation, one string a paragraph, nil where it has none. It
 // is the place where the project's own texts come in; where it has none the
 // descriptions of the file are used. name is what stays the same from revision
@@ -135,6 +114,10 @@ type Input struct {
 	Schema   []byte        // with the errata applied
 	Overlay  *spec.Overlay // nil = only general rules
 	Docs     Docs          // nil = the descriptions of the schema
+
+	// Decide is told, when the overlay holds only hints, what the general rules
+	// decide in place of overlay entries. It may be nil.
+	Decide func(*Decision)
 }
 
 // Lower makes the model of one revision. Its errors are of type [*Error] or [*schema.Error]; Build, All and File also give [*spec.EntryError].
@@ -231,6 +214,8 @@ func (b *builder) build() (*ir.Package, error) {
 				return nil, b.entryErr(Unused, e, "the entry matches nothing in %s", b.in.File)
 			}
 		}
+	} else {
+		b.ended()
 	}
 	return pkg, nil
 }

@@ -1,11 +1,13 @@
 package build
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/goldwire/goldwire/gen/ir"
 	"github.com/goldwire/goldwire/gen/schema"
+	"github.com/goldwire/goldwire/spec"
 )
 
 // method is a request or notification on its way to the model.
@@ -366,17 +368,66 @@ func (b *builder) facts(m *method) error {
 			return b.entryErr(Collision, &f.Entry, "%q has another entry", m.ir.Name)
 		}
 		found = true
-		b.use(&f.Entry)
-		m.ir.Server, m.ir.Client, m.ir.Lifecycle = f.Server, f.Client, f.Lifecycle
-		for _, g := range f.Gates {
-			if (g.Server == "") == (g.Client == "") {
-				return b.entryErr(Unsupported, &f.Entry, "a gate names one side's capability")
+		rest, misfit, err := b.fit(m, f)
+		if err != nil {
+			return err
+		}
+		if misfit == "" {
+			b.use(&f.Entry)
+		} else {
+			if b.strict() {
+				return b.entryErr(Unused, &f.Entry, "%s", misfit)
 			}
+			b.decide(&Decision{
+				Pointer: m.def.Pointer, What: fmt.Sprintf("what %q needs is less than before, as %s: is that so?", m.ir.Name, misfit),
+				Entries: spec.Overlay{Methods: []*spec.Method{rest}},
+			})
+		}
+		m.ir.Server, m.ir.Client, m.ir.Lifecycle = rest.Server, rest.Client, rest.Lifecycle
+		for _, g := range rest.Gates {
 			m.ir.Gates = append(m.ir.Gates, &ir.Gate{Server: g.Server != "", Path: g.Server + g.Client, Members: g.Members, Values: g.Values, Absent: g.Absent, Advice: g.Advice, OrEmpty: g.OrEmpty})
 		}
 	}
-	if !found && b.strict() {
+	if found {
+		return nil
+	}
+	if b.strict() {
 		return b.err(Message, m.def.Pointer, "the capabilities of %q are not known: add {\"method\": %q} to \"methods\" in the overlay", m.ir.Name, m.ir.Name)
 	}
+	m.ir.Server, m.ir.Client = b.likely(m.ir)
+	b.decide(&Decision{
+		Pointer: m.def.Pointer, What: fmt.Sprintf("%q needs what its name suggests: which capabilities does the text of the specification ask for?", m.ir.Name),
+		Entries: spec.Overlay{Methods: []*spec.Method{{Method: m.ir.Name, Server: m.ir.Server, Client: m.ir.Client}}},
+	})
 	return nil
+}
+
+// fit gives the part of an entry that the file has a place for, and why it is
+// not all of it.
+func (b *builder) fit(m *method, f *spec.Method) (rest *spec.Method, misfit string, err error) {
+	rest = &spec.Method{Method: f.Method, Lifecycle: f.Lifecycle}
+	for _, side := range []struct {
+		name string
+		have []string
+		to   *[]string
+	}{{"Server", f.Server, &rest.Server}, {"Client", f.Client, &rest.Client}} {
+		for _, path := range side.have {
+			if b.capability(side.name, path) {
+				*side.to = append(*side.to, path)
+			} else {
+				misfit = fmt.Sprintf("%sCapabilities has no %s", side.name, path)
+			}
+		}
+	}
+	for _, g := range f.Gates {
+		if (g.Server == "") == (g.Client == "") {
+			return nil, "", b.entryErr(Unsupported, &f.Entry, "a gate names one side's capability")
+		}
+		if why := b.fits(g, b.types[m.ir.Params]); why != "" {
+			misfit = why
+			continue
+		}
+		rest.Gates = append(rest.Gates, g)
+	}
+	return rest, misfit, nil
 }

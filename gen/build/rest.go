@@ -3,6 +3,7 @@ package build
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -34,6 +35,10 @@ func (b *builder) rest() error {
 		if b.strict() {
 			return b.err(Unreached, s.Pointer, "nothing refers to %s and no rule explains it: add {\"definition\": %q} to \"keep\" in the overlay, if it is a type", name, name)
 		}
+		b.decide(&Decision{
+			Pointer: s.Pointer, What: fmt.Sprintf("nothing refers to %s, and it is kept as a type: what is it for?", name),
+			Entries: spec.Overlay{Keep: []*spec.Keep{{Definition: name}}},
+		})
 		if _, err := b.definition(name); err != nil {
 			return err
 		}
@@ -427,7 +432,7 @@ func compact(raw json.RawMessage) string {
 // deprecations marks types, members and methods.
 func (b *builder) deprecations(pkg *ir.Package) error {
 	for _, d := range b.o.Deprecated {
-		b.use(&d.Entry)
+		rest := &spec.Deprecation{Entry: spec.Entry{Why: d.Why}, Text: d.Text}
 		for _, def := range d.Types {
 			found := false
 			for _, t := range pkg.Types {
@@ -443,6 +448,9 @@ func (b *builder) deprecations(pkg *ir.Package) error {
 			if !found && b.strict() {
 				return b.entryErr(Unused, &d.Entry, "there is no definition %s", def)
 			}
+			if found {
+				rest.Types = append(rest.Types, def)
+			}
 		}
 		for _, member := range d.Members {
 			found := false
@@ -456,6 +464,17 @@ func (b *builder) deprecations(pkg *ir.Package) error {
 			if !found && b.strict() {
 				return b.entryErr(Unused, &d.Entry, "there is no member %s", member)
 			}
+			if found {
+				rest.Members = append(rest.Members, member)
+			}
+		}
+		if len(rest.Types)+len(rest.Members) == len(d.Types)+len(d.Members) {
+			b.use(&d.Entry)
+		} else if len(rest.Types)+len(rest.Members) > 0 {
+			b.decide(&Decision{
+				What: "a part of what is deprecated is gone, the rest stays deprecated", Sure: true,
+				Entries: spec.Overlay{Deprecated: []*spec.Deprecation{rest}},
+			})
 		}
 	}
 	return nil

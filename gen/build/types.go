@@ -211,6 +211,12 @@ func (b *builder) inlineName(s *schema.Schema, at place, what string) (string, e
 	if len(at.path) > len(at.member()) {
 		name += "Item"
 	}
+	if what != "object" {
+		b.decide(&Decision{
+			Pointer: s.Pointer, What: fmt.Sprintf("the %s at %s is called %s, after its place: is there a better name?", what, at, name),
+			Entries: spec.Overlay{Inline: []*spec.Inline{{At: at.String(), Go: name}}},
+		})
+	}
 	return name, nil
 }
 
@@ -392,6 +398,7 @@ func (b *builder) enum(values []string, goName, label string, s *schema.Schema) 
 		}
 		if !slices.Equal(slices.Sorted(slices.Values(e.Order)), slices.Sorted(slices.Values(values))) {
 			if b.o.Hints {
+				values = reorder(values, e.Order)
 				continue
 			}
 			return b.entryErr(Unused, &e.Entry, "the order names %v, the schema %v", e.Order, values)
@@ -402,8 +409,30 @@ func (b *builder) enum(values []string, goName, label string, s *schema.Schema) 
 	if !ordered && b.strict() {
 		return b.err(Unnamed, s.Pointer, "the file sorts the values of %s: add {\"go\": %q, \"order\": …} to \"enums\" in the overlay", goName, goName)
 	}
+	if !ordered {
+		b.decide(&Decision{
+			Pointer: s.Pointer, What: fmt.Sprintf("the values of %s are taken in this order: is it that of their meaning?", goName),
+			Entries: spec.Overlay{Enums: []*spec.Enum{{Go: goName, Order: values}}},
+		})
+	}
 	b.types[goName] = &ir.Type{Name: goName, Schema: label, Kind: ir.Enum, Values: b.enumValues(goName, values), Doc: b.doc(goName, "", s.Description)}
 	return nil
+}
+
+// reorder puts values that an older order knows first, in that order.
+func reorder(values, known []string) []string {
+	var out []string
+	for _, v := range known {
+		if slices.Contains(values, v) {
+			out = append(out, v)
+		}
+	}
+	for _, v := range values {
+		if !slices.Contains(known, v) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // openEnum makes an enum of a plain string whose values only the overlay has.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goldwire/goldwire/gen/ir"
 	"github.com/goldwire/goldwire/gen/schema"
+	"github.com/goldwire/goldwire/spec"
 )
 
 // union lowers an anyOf. The kinds of its members decide its shape; members
@@ -16,8 +17,11 @@ func (b *builder) union(s *schema.Schema, goName, label string, at place) (ir.Re
 	ref := ir.Ref{Kind: ir.Named, Name: goName}
 	for _, u := range b.o.Unions {
 		if u.Go == goName && u.Keyed != nil {
-			b.use(&u.Entry)
-			return ref, b.keyed(s, goName, label, u.Keyed)
+			accessors, err := b.accessors(s, u)
+			if err != nil {
+				return ref, err
+			}
+			return ref, b.keyed(s, goName, label, accessors)
 		}
 	}
 	arms, err := b.flattenArms(s, 0)
@@ -136,6 +140,39 @@ func (b *builder) sealed(s *schema.Schema, goName, label string, arms []arm) err
 	}
 	t.Plan, err = b.plan(s, goName, arms, names)
 	return err
+}
+
+// accessors gives the accessors of a keyed union. As a hint an entry may name
+// other members than the union has: then each member that it does not name gets
+// its own name, and what is no member is left out.
+func (b *builder) accessors(s *schema.Schema, u *spec.Union) (map[string]string, error) {
+	arms, err := b.flattenArms(s, 0)
+	if err != nil || b.strict() {
+		b.use(&u.Entry)
+		return u.Keyed, err
+	}
+	out := map[string]string{}
+	for _, a := range arms {
+		if a.def == "" {
+			return u.Keyed, nil // refused where the union is made
+		}
+		tag := camel(strings.TrimSuffix(a.def, "Result"))
+		for _, t := range slices.Sorted(maps.Keys(u.Keyed)) {
+			if u.Keyed[t] == a.def {
+				tag = t
+			}
+		}
+		out[tag] = a.def
+	}
+	if maps.Equal(out, u.Keyed) {
+		b.use(&u.Entry)
+		return out, nil
+	}
+	b.decide(&Decision{
+		Pointer: s.Pointer, What: fmt.Sprintf("the members of %s are others than before: are these good names for the accessors?", u.Go),
+		Entries: spec.Overlay{Unions: []*spec.Union{{Go: u.Go, Keyed: out}}},
+	})
+	return out, nil
 }
 
 // keyed makes a raw value with an accessor for each type that it can have.

@@ -1,0 +1,282 @@
+package build
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/goldwire/goldwire/gen/ir"
+	"github.com/goldwire/goldwire/gen/schema"
+	"github.com/goldwire/goldwire/spec"
+)
+
+// File lowers a schema file as it was published, with the embedded facts: those
+// of the revision if it is a known one, else the general rules and what still
+// fits of the facts of the revision before it. Its descriptions become the
+// docs.
+func File(name string, data []byte, revision string) (*ir.Package, error) {
+	pkg, _, err := FileDecisions(name, data, revision)
+	return pkg, err
+}
+
+// FileDecisions is [File] and says what the general rules decided on the way;
+// nothing for a known revision.
+func FileDecisions(name string, data []byte, revision string) (*ir.Package, []*Decision, error) {
+	set, err := spec.Open(spec.Files())
+	if err != nil {
+		return nil, nil, err
+	}
+	in := Input{Revision: revision, File: name, Hash: schema.Hash(data), Schema: data}
+	if !slices.Contains(set.Revisions(), revision) {
+		return guess(set, in)
+	}
+	if in.Overlay, err = set.Overlay(revision); err != nil {
+		return nil, nil, err
+	}
+	if in.Schema, err = spec.Patch(data, in.Overlay.Errata, spec.Generator); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	pkg, err := Lower(in)
+	return pkg, nil, err
+}
+
+// Draft lowers a revision of a folder of the layout that [spec.Files] describes
+// as if it were not known: by the general rules and what fits of the facts of
+// the revision before it. What the rules decided is what the revision's own
+// overlay has to say. The revision's overlay is not read.
+func Draft(fsys fs.FS, revision string) (*ir.Package, []*Decision, error) {
+	set, err := spec.Open(fsys)
+	if err != nil {
+		return nil, nil, err
+	}
+	src, err := set.Source(revision)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := set.Schema(revision)
+	if err != nil {
+		return nil, nil, err
+	}
+	return guess(set, Input{Revision: revision, File: "spec/" + revision + "/schema.json", Hash: src.Structure, Schema: data})
+}
+
+// Decision is what the general rules made of a place that a known revision has
+// an overlay entry for, or an entry that does not fit any more. The overlay of
+// the revision has to hold it, as it is or as a person decides.
+type Decision struct {
+	Pointer string       // place in the schema file; "" when an entry only ended
+	What    string       // what was decided, and what to look at
+	Sure    bool         // it follows from the file: nobody has to decide
+	Entries spec.Overlay // what to add to the revision's overlay; the entries have no reason yet, unless they were carried over
+	Ended   *spec.Entry  // an entry of the revision before that holds no more
+}
+
+// guess lowers with the facts of the newest revision before in.Revision as hints.
+func guess(set *spec.Set, in Input) (*ir.Package, []*Decision, error) {
+	before := ""
+	for _, r := range set.Revisions() {
+		if before == "" || in.Revision == "" || r < in.Revision {
+			before = r
+		}
+	}
+	var known *spec.Overlay
+	if before == "" {
+		known = &spec.Overlay{}
+	} else {
+		var err error
+		if known, err = set.Overlay(before); err != nil {
+			return nil, nil, err
+		}
+	}
+	var out []*Decision
+	hints := *known
+	hints.Hints, hints.Errata = true, nil
+	for _, e := range known.Errata {
+		patched, err := spec.Patch(in.Schema, []*spec.Erratum{e}, spec.Generator)
+		if err == nil && e.Only != spec.Generator {
+			_, err = spec.Patch(in.Schema, []*spec.Erratum{e}, spec.Validators)
+		}
+		if err != nil {
+			if fromCommon(&e.Entry) {
+				out = append(out, &Decision{What: "the file does not have this fault any more", Sure: true, Ended: &e.Entry})
+			}
+			continue
+		}
+		in.Schema = patched
+		hints.Errata = append(hints.Errata, e)
+		if !fromCommon(&e.Entry) {
+			out = append(out, &Decision{Pointer: e.At, What: "the file still has this fault of the revision before", Sure: true, Entries: spec.Overlay{Errata: []*spec.Erratum{e}}})
+		}
+	}
+	in.Overlay = &hints
+	in.Decide = func(d *Decision) { out = append(out, d) }
+	pkg, err := Lower(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	return pkg, out, nil
+}
+
+// fromCommon says whether an entry holds for more revisions than one file is of.
+func fromCommon(e *spec.Entry) bool { return strings.HasPrefix(e.Place, "spec/common.json#") }
+
+// decide notes what the general rules decided.
+func (b *builder) decide(d *Decision) {
+	if b.in.Decide != nil {
+		b.in.Decide(d)
+	}
+}
+
+// ended notes the hints that matched nothing, and carries over those of the
+// revision before that did and are its own.
+func (b *builder) ended() {
+	for _, e := range b.o.Entries() {
+		if !b.used[e] && fromCommon(e) {
+			b.decide(&Decision{What: "it matches nothing in the file", Sure: true, Ended: e})
+		}
+	}
+	var own spec.Overlay
+	for _, x := range b.o.Names {
+		own.Names = carry(b, own.Names, x, &x.Entry)
+	}
+	for _, x := range b.o.Inline {
+		own.Inline = carry(b, own.Inline, x, &x.Entry)
+	}
+	for _, x := range b.o.Raw {
+		own.Raw = carry(b, own.Raw, x, &x.Entry)
+	}
+	for _, x := range b.o.Unions {
+		own.Unions = carry(b, own.Unions, x, &x.Entry)
+	}
+	for _, x := range b.o.Enums {
+		own.Enums = carry(b, own.Enums, x, &x.Entry)
+	}
+	for _, x := range b.o.Implied {
+		own.Implied = carry(b, own.Implied, x, &x.Entry)
+	}
+	for _, x := range b.o.Lenient {
+		own.Lenient = carry(b, own.Lenient, x, &x.Entry)
+	}
+	for _, x := range b.o.Keep {
+		own.Keep = carry(b, own.Keep, x, &x.Entry)
+	}
+	for _, x := range b.o.Interfaces {
+		own.Interfaces = carry(b, own.Interfaces, x, &x.Entry)
+	}
+	for _, x := range b.o.Methods {
+		own.Methods = carry(b, own.Methods, x, &x.Entry)
+	}
+	for _, x := range b.o.Constants {
+		own.Constants = carry(b, own.Constants, x, &x.Entry)
+	}
+	for _, x := range b.o.Deprecated {
+		own.Deprecated = carry(b, own.Deprecated, x, &x.Entry)
+	}
+	if len(own.Entries()) > 0 {
+		b.decide(&Decision{What: "what the revision before says of itself fits here too", Entries: own})
+	}
+}
+
+func carry[T any](b *builder, list []T, x T, e *spec.Entry) []T {
+	if b.used[e] && !fromCommon(e) {
+		return append(list, x)
+	}
+	return list
+}
+
+// capability says whether a side can advertise a capability, by its path. A
+// file that does not define what the side advertises says nothing against it.
+func (b *builder) capability(side, path string) bool {
+	s := b.file.Definitions[side+"Capabilities"]
+	if s == nil {
+		return b.strict()
+	}
+	for _, k := range strings.Split(path, ".") {
+		if s == nil {
+			return false
+		}
+		if s, _ = b.def(s); s == nil {
+			return false
+		}
+		if s = s.Properties[k]; s == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// likely guesses the capability that a method belongs to: that of the side
+// which answers a request or sends a notification, called like the first word
+// of the method, and the member of it called like the rest, if there is one.
+func (b *builder) likely(m *ir.Method) (server, client []string) {
+	words := strings.Split(strings.TrimPrefix(m.Name, "notifications/"), "/")
+	path := words[0]
+	if len(words) > 1 {
+		rest := camel(strings.Join(words[1:], "_"))
+		rest = strings.ToLower(rest[:1]) + rest[1:]
+		if b.capability("Server", path+"."+rest) || b.capability("Client", path+"."+rest) {
+			path += "." + rest
+		}
+	}
+	byServer := m.Direction == ir.ClientToServer != m.Notification || m.Direction == ir.EitherWay
+	byClient := m.Direction == ir.ServerToClient != m.Notification || m.Direction == ir.EitherWay
+	if m.Embedded {
+		byServer, byClient = false, true
+	}
+	if byServer && b.capability("Server", path) {
+		server = []string{path}
+	}
+	if byClient && b.capability("Client", path) {
+		client = []string{path}
+	}
+	return server, client
+}
+
+// fits says whether a gate can be asked of the params of a method.
+func (b *builder) fits(g *spec.Gate, params *ir.Type) string {
+	side, path := "Server", g.Server
+	if g.Client != "" {
+		side, path = "Client", g.Client
+	}
+	if !b.capability(side, path) {
+		return fmt.Sprintf("%sCapabilities has no %s", side, path)
+	}
+	if params == nil {
+		return "the method has no params"
+	}
+	for _, member := range g.Members {
+		if !b.hasMember(params, strings.Split(member, ".")) {
+			return fmt.Sprintf("%s has no member %s", params.Name, member)
+		}
+	}
+	if len(g.Values) > 0 && !g.Advice && !b.strict() { // the printer has no rule for the others
+		if params.Plan == nil || params.Plan.Kind != ir.ByTag || len(g.Members) != 1 || params.Plan.Key != g.Members[0] {
+			return fmt.Sprintf("%s is not told apart by %s", params.Name, strings.Join(g.Members, ", "))
+		}
+		for _, v := range g.Values {
+			if !slices.ContainsFunc(params.Plan.Cases, func(c *ir.Case) bool { return c.Value == v }) {
+				return fmt.Sprintf("%s has no %s %q", params.Name, g.Members[0], v)
+			}
+		}
+	}
+	return ""
+}
+
+func (b *builder) hasMember(t *ir.Type, path []string) bool {
+	if t == nil {
+		return false
+	}
+	for _, a := range t.Arms {
+		if b.hasMember(b.types[a.Type], path) {
+			return true
+		}
+	}
+	for _, f := range t.Fields {
+		if f.JSON != path[0] {
+			continue
+		}
+		return len(path) == 1 || f.Type.Kind == ir.Named && b.hasMember(b.types[f.Type.Name], path[1:])
+	}
+	return false
+}
