@@ -379,11 +379,9 @@ func TestEnvironment(t *testing.T) {
 func TestStderr(t *testing.T) {
 	p := self("noisy")
 	hang := make(chan struct{})
-	heard := make(chan string, 1100)
+	heard := make(chan string, 20000)
 	p.Stderr = func(line string) {
-		if line == "line 10 "+strings.Repeat("n", 50) {
-			<-hang
-		}
+		<-hang
 		heard <- line
 		panic("listener")
 	}
@@ -391,14 +389,13 @@ func TestStderr(t *testing.T) {
 	_, err := echoName(t.Context(), c, "x")
 	require.NoError(t, err)
 	require.NoError(t, c.Close(t.Context()))
-	for i := range 10 {
-		require.True(t, strings.HasPrefix(<-heard, fmt.Sprint("line ", i, " ")))
+	close(hang) // nothing waited for it
+	n := 1
+	for last := <-heard; last != "\uFFFDno end"; last = <-heard {
+		require.True(t, strings.Contains(last, "line "), last)
+		n++
 	}
-	close(hang)
-	last := ""
-	for last != "\uFFFDno end" {
-		last = <-heard
-	}
+	require.LessOrEqual(t, n, 1001)
 	got := strings.Split(l.Stderr(), "\n")
 	require.LessOrEqual(t, len(got), 200)
 	require.Equal(t, "\uFFFDno end", got[len(got)-1])
