@@ -25,10 +25,17 @@ func Arguments(schema wire.Raw) (string, bool) {
 	return text, true
 }
 
-type generator struct{ root wire.Raw }
+// maxArgsSteps bounds how many schemas are looked at: choices that lead back
+// to themselves multiply.
+const maxArgsSteps = 2_000
+
+type generator struct {
+	root  wire.Raw
+	steps int
+}
 
 func (g *generator) value(s wire.Raw, depth int) (string, bool) {
-	if depth > maxArgsDepth {
+	if g.steps++; depth > maxArgsDepth || g.steps > maxArgsSteps {
 		return "null", false
 	}
 	for _, k := range []string{"const", "default"} {

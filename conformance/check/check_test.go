@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -184,14 +183,4 @@ func frames(v result.Check) string {
 		s += f.Text + "\n"
 	}
 	return s
-}
-
-// answer replaces text in the answers to a method.
-func answer(method, old, with string) func(*checktest.Conn, *checktest.Request, string) string {
-	return func(_ *checktest.Conn, r *checktest.Request, a string) string {
-		if r != nil && r.Method == method {
-			return strings.Replace(a, old, with, 1)
-		}
-		return a
-	}
 }

@@ -1,0 +1,123 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/conformance/validate"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+func TestArgumentsFitTheirSchema(t *testing.T) {
+	tests := []struct{ name, schema, want string }{
+		{"nothing required", `{"type":"object","properties":{"a":{"type":"string"}}}`, `{}`},
+		{"types", `{"type":"object","properties":{"s":{"type":"string"},"i":{"type":"integer"},"n":{"type":"number"},"b":{"type":"boolean"},"z":{"type":"null"},"l":{"type":"array"},"o":{"type":"object"}},"required":["s","i","n","b","z","l","o"]}`,
+			`{"s":"test","i":1,"n":1,"b":false,"z":null,"l":[],"o":{}}`},
+		{"named values", `{"type":"object","properties":{"c":{"const":"x"},"e":{"enum":["y","z"]},"d":{"type":"string","default":"w"},"x":{"type":"integer","examples":[7]}},"required":["c","e","d","x"]}`, `{"c":"x","e":"y","d":"w","x":7}`},
+		{"bounds", `{"type":"object","properties":{"a":{"type":"integer","minimum":5},"b":{"type":"number","exclusiveMinimum":5},"c":{"type":"integer","maximum":-3},"d":{"type":"integer","multipleOf":4,"minimum":5},"e":{"type":"string","minLength":6},"f":{"type":"string","maxLength":2},"g":{"type":"array","items":{"type":"string"},"minItems":2}},"required":["a","b","c","d","e","f","g"]}`,
+			`{"a":5,"b":6,"c":-3,"d":8,"e":"testtt","f":"te","g":["test","test"]}`},
+		{"formats", `{"type":"object","properties":{"m":{"type":"string","format":"email"},"u":{"type":"string","format":"uri"},"d":{"type":"string","format":"date"}},"required":["m","u","d"]}`, `{"m":"someone@example.com","u":"https://example.com/","d":"2025-01-01"}`},
+		{"references", `{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"required":["a"],"$defs":{"x":{"type":"object","properties":{"y":{"type":"integer"}},"required":["y"]}}}`, `{"a":{"y":1}}`},
+		{"one of many", `{"type":"object","properties":{"a":{"anyOf":[{"type":"integer"},{"type":"null"}]},"b":{"type":["null","string"]}},"required":["a","b"]}`, `{"a":1,"b":"test"}`},
+		{"type left out", `{"properties":{"a":{}},"required":["a"]}`, `{"a":""}`},
+		{"undescribed member", `{"type":"object","required":["a"]}`, `{"a":""}`},
+		{"pattern", `{"type":"object","properties":{"a":{"type":"string","pattern":"^x"}},"required":["a"]}`, ``},
+		{"endless", `{"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]}`, ``},
+		{"multiplying", `{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[` + strings.Repeat(`{"$ref":"#/$defs/a"},`, 50) + `{"$ref":"#/$defs/none"}]}}}`, ``},
+		{"network", `{"type":"object","properties":{"a":{"$ref":"https://example.invalid/x"}},"required":["a"]}`, ``},
+		{"not an object", `{"type":"array"}`, ``},
+		{"no schema", `5`, ``},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, ok := Arguments(wire.MustRaw(tt.schema))
+			require.Equal(t, tt.want != "", ok, got)
+			if !ok {
+				require.Equal(t, "{}", got)
+				return
+			}
+			require.JSONEq(t, tt.want, got)
+			s, err := validate.Compile(wire.MustRaw(tt.schema))
+			require.NoError(t, err)
+			require.NoError(t, s.Validate(wire.MustRaw(got)))
+			if wrong, ok := wrongType(wire.MustRaw(tt.schema), got); ok {
+				require.Error(t, s.Validate(wire.MustRaw(wrong)))
+			}
+		})
+	}
+}
+
+func TestTemplateFault(t *testing.T) {
+	for _, good := range []string{"a:{b}", "users://{id}/profile", "https://a/{?q*}", "https://a/{+path}{#frag}", "a:{x,y:3}", "a:{a.b}", "plain:text", "", "https://a/é/{b}"} {
+		require.Empty(t, templateFault(good), good)
+	}
+	for _, bad := range []string{"a:{", "a:}", "a:{b", "a:{b}}", "a:{}", "a:{b c}", "a:{b:0}", "a b", `a:"{b}"`, "a:{{b}}"} {
+		require.NotEmpty(t, templateFault(bad), bad)
+	}
+	require.Equal(t, []string{"a", "b", "c", "d"}, templateVars("x:{a}/{+b,c*}{?d:3}"))
+}
+
+func TestAbsoluteURI(t *testing.T) {
+	for _, good := range []string{"a:b", "https://example.com/a?b#c", "file:///a%20b", "urn:x:y", "test://é", "data:image/png;base64,AA=="} {
+		require.True(t, absoluteURI(good), good)
+	}
+	for _, bad := range []string{"", "a", "/a/b", "not a uri", "1a:b", "a:b c", "a:%zz", "a:<b>"} {
+		require.False(t, absoluteURI(bad), bad)
+	}
+}
+
+func TestISOTime(t *testing.T) {
+	for _, good := range []string{"2025-01-12T15:00:58Z", "2025-01-12", "2025-01-12T15:00:58.123+02:00", "20250112T150058Z", "2025-W02-7", "2025-01"} {
+		require.True(t, isoTime(good), good)
+	}
+	for _, bad := range []string{"", "yesterday", "12.01.2025", "1736694058", "2025-01-12T"} {
+		require.False(t, isoTime(bad), bad)
+	}
+}
+
+func TestMetaKeySyntax(t *testing.T) {
+	for _, good := range []string{"a", "a/b", "com.example/my-key_1.x", "io.modelcontextprotocol/serverInfo", "a.b/", "x1"} {
+		require.True(t, metaKey.MatchString(good), good)
+	}
+	for _, bad := range []string{"/a", "a..b/c", "1a/b", "a-/b", "a/-b", "a/b-", "a b", "a/b/c", "é"} {
+		require.False(t, metaKey.MatchString(bad), bad)
+	}
+	require.True(t, reservedPrefix("dev.mcp/x", true))
+	require.False(t, reservedPrefix("tools.mcp.com/x", false) && reservedPrefix("mcp/x", false))
+	require.True(t, reservedPrefix("tools.mcp.com/x", false))
+	require.False(t, reservedPrefix("com.example/x", true))
+}
+
+func TestWithMetaKeepsParams(t *testing.T) {
+	for params, want := range map[string]string{
+		"":                `{"_meta":{"x":1}}`,
+		"{}":              `{"_meta":{"x":1}}`,
+		` { "a" : [1] } `: `{"_meta":{"x":1},"a":[1]}`,
+	} {
+		require.JSONEq(t, want, WithMeta(params, `"x":1`))
+	}
+	s := &Session{rev: "2026-07-28", clientCaps: "{}"}
+	merged := wire.MustRaw(s.withMeta(`{"name":"a","_meta":{"progressToken":5}}`))
+	n, ok := merged.Get("_meta").Get("progressToken").Int()
+	require.True(t, ok)
+	require.EqualValues(t, 5, n)
+	require.NotNil(t, merged.Get("_meta").Get("io.modelcontextprotocol/protocolVersion"))
+	require.Equal(t, 1, strings.Count(string(merged), "_meta"))
+}
+
+func FuzzArguments(f *testing.F) {
+	f.Add(`{"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]}`)
+	f.Add(`{"required":[1,"a"],"properties":[],"enum":{}}`)
+	f.Add(`{"type":"object","properties":{"a":{"type":"integer","multipleOf":1e-300,"minimum":1e300}},"required":["a"]}`)
+	f.Fuzz(func(t *testing.T, schema string) {
+		s, err := wire.ParseRaw([]byte(schema))
+		if err != nil {
+			return
+		}
+		text, _ := Arguments(s)
+		_, err = wire.ParseRaw([]byte(text))
+		require.NoError(t, err, text)
+	})
+}
