@@ -33,7 +33,8 @@ import (
 // ends so, "*" any; the longest that fits holds, and a text under docs goes
 // before all shared ones.
 //
-// A text is one line a paragraph; who prints it wraps it.
+// A text is one string a paragraph, with an empty one between two, and one
+// string an item of a list ("- …"); who prints it wraps it.
 //
 // Docs remember which of their texts were asked for, so that [Docs.Unused] can
 // say which say nothing about anything. They are for one goroutine.
@@ -294,7 +295,7 @@ func (r *docsReader) text(n ast.Node) (*docText, error) {
 	return t, err
 }
 
-// lines gives the paragraphs of a scalar.
+// lines gives the paragraphs of a scalar, which YAML has put in one line each.
 func (r *docsReader) lines(n ast.Node) ([]string, error) {
 	var text string
 	switch n := n.(type) {
@@ -308,7 +309,14 @@ func (r *docsReader) lines(n ast.Node) ([]string, error) {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil, r.err(n, "the text is empty")
 	}
-	return strings.Split(text, "\n"), nil
+	var out []string
+	for _, l := range strings.Split(text, "\n") {
+		if l = strings.TrimSpace(l); len(out) > 0 && !strings.HasPrefix(l, "- ") {
+			out = append(out, "") // between paragraphs, and not before the items of a list
+		}
+		out = append(out, l)
+	}
+	return out, nil
 }
 
 // when reads the key of a text that differs between revisions.
@@ -359,8 +367,8 @@ func (t *docText) take(revision string) []string {
 	return slices.Clone(v.lines)
 }
 
-// Text gives what is said of a Go name in a revision, one string a paragraph;
-// with a member, of that member or enum value. It gives nil where nothing is said.
+// Text gives what is said of a Go name, method or error in a revision; with a
+// member, of that member or enum value. It gives nil where nothing is said.
 func (d *Docs) Text(revision, name, member string) []string {
 	if d == nil {
 		return nil

@@ -94,16 +94,17 @@ func one(set *spec.Set, docs *spec.Docs, revision string, seen map[string]string
 		return nil, nil, err
 	}
 	pkg.Doc, pkg.Place = docs.Package(revision), docs.Place(revision)
+	dated(pkg, o)
 	return pkg, since(pkg, seen), nil
 }
 
-// Docs gives documentation, one string a paragraph, nil where it has none. It
+// Docs gives documentation in lines, which may be long, nil where it has none. It
 // is the place where the project's own texts come in; where it has none the
 // descriptions of the file are used. name is what stays the same from revision
-// to revision: the Go name of a type, constant or method ("CallToolParams",
-// "CodeParseError", "CallTool"), the definition of an error ("ParseError").
-// member is the JSON name of a member, or an enum's value, "" for the thing
-// itself.
+// to revision: the Go name of a type or constant ("CallToolParams",
+// "CodeParseError"), a method ("tools/call"), the definition of an error
+// ("ParseError"). member is the JSON name of a member, or an enum's value, ""
+// for the thing itself.
 type Docs func(name, member string) []string
 
 // Input is what Lower works on.

@@ -47,7 +47,7 @@ func TestDocs(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	for _, key := range []string{
-		"CallToolParams.", "CallToolParams.name", "CallTool.", "ContentBlock.", "LoggingLevel.debug", "LoggingLevel.", "CacheScope.public",
+		"CallToolParams.", "CallToolParams.name", "tools/call.", "ContentBlock.", "LoggingLevel.debug", "LoggingLevel.", "CacheScope.public",
 		"ResultType.complete", "SamplingContent.", "ElicitValue.", "InputResponse.", "InputRequests.", "PaginatedResult.", "Completion.values",
 		"ParseError.", "UnsupportedProtocolVersionData.requested", "CodeParseError.", "MetaKeyBaggage.", "RequestMeta.io.modelcontextprotocol/logLevel",
 	} {
@@ -62,6 +62,6 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	for _, m := range p.Methods {
-		require.Equal(t, []string{m.Go, ""}, m.Doc)
+		require.Equal(t, []string{m.Name, ""}, m.Doc)
 	}
 }

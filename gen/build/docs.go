@@ -19,12 +19,12 @@ type Gap struct {
 	Name     string // what docs.yaml would call it: "Tool", "Tool.title"
 }
 
-// String gives "revision pointer: name".
+// String gives "revision #pointer: name".
 func (g Gap) String() string {
 	if g.Pointer == "" {
 		return g.Revision + ": " + g.Name
 	}
-	return fmt.Sprintf("%s %s: %s", g.Revision, g.Pointer, g.Name)
+	return fmt.Sprintf("%s #%s: %s", g.Revision, g.Pointer, g.Name)
 }
 
 // Gaps lists what the packages of a folder declare and docs.yaml says nothing
@@ -73,7 +73,7 @@ func Gaps(fsys fs.FS) ([]Gap, error) {
 			}
 		}
 		for _, m := range p.Methods {
-			add(m.Doc, f.Definitions[m.Definition], m.Go)
+			add(m.Doc, f.Definitions[m.Definition], m.Name)
 		}
 		for _, e := range p.Errors {
 			add(e.Doc, f.Definitions[e.Name+"Error"], e.Name+"Error")
@@ -138,8 +138,40 @@ func member(f *schema.File, s *schema.Schema, name string, depth int) *schema.Sc
 	return s
 }
 
+// locate notes where the specification describes what an official file defines.
+// That of a revision to come is taken to be where the newest known one has it.
+func locate(set *spec.Set, p *ir.Package) error {
+	docs, err := set.Docs()
+	if err == nil {
+		p.Place = docs.Place(p.Revision)
+	}
+	return err
+}
+
+// dated makes the text of a deprecation name the revision that it came with.
+func dated(p *ir.Package, o *spec.Overlay) {
+	from := map[string]string{}
+	for _, d := range o.Deprecated {
+		from[d.Text] = d.From
+	}
+	date := func(text *string) {
+		if r := from[*text]; r != "" && !strings.Contains(*text, r) {
+			*text += " Deprecated since " + r + "."
+		}
+	}
+	for _, t := range p.Types {
+		date(&t.Deprec)
+		for _, f := range t.Fields {
+			date(&f.Deprec)
+		}
+	}
+	for _, m := range p.Methods {
+		date(&m.Deprec)
+	}
+}
+
 // since notes of each type, member, value and method which revision had it
-// first. seen maps what the revisions before had to the first that did; what is
+// first, and says so in those texts that are printed alone. seen maps what the revisions before had to the first that did; what is
 // given back knows this one too.
 func since(p *ir.Package, seen map[string]string) map[string]string {
 	next := map[string]string{}
@@ -149,6 +181,18 @@ func since(p *ir.Package, seen map[string]string) map[string]string {
 			next[key] = p.Revision
 		}
 		return next[key]
+	}
+	initial := first("revision")
+	tell := func(doc []string, sentence, since string) {
+		if len(doc) == 0 {
+			return
+		}
+		if since != "" && since != initial {
+			sentence += " New in revision " + since + "."
+		}
+		if sentence = strings.TrimSpace(sentence); sentence != "" {
+			doc[0] += " " + sentence
+		}
 	}
 	for _, t := range p.Types {
 		t.Since = first(t.Name)
@@ -163,10 +207,15 @@ func since(p *ir.Package, seen map[string]string) map[string]string {
 		}
 		for _, v := range t.Values {
 			v.Since = later(v.Value)
+			tell(v.Doc, "", v.Since)
 		}
 	}
 	for _, m := range p.Methods {
 		m.Since = first("method " + m.Name)
+		tell(m.Doc, "The method is "+m.Name+".", m.Since)
+	}
+	for _, c := range p.Consts {
+		tell(c.Doc, "", first("constant "+c.Name))
 	}
 	return next
 }

@@ -29,7 +29,11 @@ func FileDecisions(name string, data []byte, revision string) (*ir.Package, []*D
 	}
 	in := Input{Revision: revision, File: name, Hash: schema.Hash(data), Schema: data}
 	if !slices.Contains(set.Revisions(), revision) {
-		return guess(set, in)
+		pkg, out, err := guess(set, in)
+		if err == nil {
+			err = locate(set, pkg)
+		}
+		return pkg, out, err
 	}
 	if in.Overlay, err = set.Overlay(revision); err != nil {
 		return nil, nil, err
@@ -38,6 +42,9 @@ func FileDecisions(name string, data []byte, revision string) (*ir.Package, []*D
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	pkg, err := Lower(in)
+	if err == nil {
+		err = locate(set, pkg)
+	}
 	return pkg, nil, err
 }
 

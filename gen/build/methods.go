@@ -68,7 +68,7 @@ func (b *builder) findMethods() error {
 			def: s, base: base,
 			ir: &ir.Method{
 				Name: m, Definition: name, Go: camel(base), Const: methodConst(m), Notification: notification,
-				ParamsReq: s.IsRequired("params"), Doc: b.doc(camel(base), "", s.Description),
+				ParamsReq: s.IsRequired("params"), Doc: b.doc(m, "", s.Description),
 			},
 		}
 		b.reached[name] = true

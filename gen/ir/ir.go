@@ -44,7 +44,7 @@ type Type struct {
 	Name    string // Go name
 	Schema  string // definition name in the schema, or the pointer of the inline object it came from
 	Kind    Kind
-	Doc     []string // lines, without the comment mark and not wrapped: our own texts have one a paragraph
+	Doc     []string // lines, without the comment mark and not wrapped: a line can be a paragraph
 	Since   string   // first revision that has it, "" if unknown
 	Deprec  string   // text of a Deprecated: paragraph, "" if none
 	Fields  []*Field // Struct: in the order they are written; constants first, then required, optional, _meta
