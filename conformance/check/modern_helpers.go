@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -175,9 +176,30 @@ func (s *Session) poke(line string) bool {
 	if f == nil || !s.alive() {
 		return false
 	}
-	// A fence that overtook the answer is no proof of silence.
-	s.wait(settleTime, func() bool { return s.reacted(f) })
+	// A fence that overtook the answer is no proof of silence. Of a server
+	// that dropped such a line before no more than the grace is expected.
+	limit := settleTime
+	s.View(func(t *Trace) {
+		for _, p := range t.steps[:max(0, len(t.steps)-1)] {
+			if strings.HasPrefix(p.Name, "malformed/") && p.reaction() == nil {
+				limit = s.limits.Grace
+			}
+		}
+	})
+	s.wait(limit, func() bool { return s.reacted(f) })
 	return s.Lost() == ""
+}
+
+// settle waits for the answers to requests of such a shape that a server may
+// well drop them. A fence proves that it is alive, and a short time after it is
+// enough for those that it overtook.
+func (s *Session) settle(reqs ...*Frame) {
+	if !s.alive() {
+		return
+	}
+	s.wait(s.limits.Short, func() bool {
+		return !slices.ContainsFunc(reqs, func(f *Frame) bool { return !s.isAnswered(f) })
+	})
 }
 
 // reaction is what a server did with the only line of a step: the answer to

@@ -83,7 +83,7 @@ func modernMetaProbes() []Probe {
 				for _, v := range []string{`20260728`, `null`, `["2026-07-28"]`} {
 					asked = append(asked, d.AskWith(d.NextID(), methodDiscover, WithMeta("", d.with(metaVersion, v))))
 				}
-				d.Await(asked...)
+				d.settle(asked...)
 				d.Step("meta/type")
 				asked = nil
 				for _, v := range []string{`[]`, `"x"`, `null`, `true`} {
@@ -92,7 +92,7 @@ func modernMetaProbes() []Probe {
 				for _, v := range []string{`null`, `[]`, `"x"`} {
 					asked = append(asked, d.AskWith(d.NextID(), methodDiscover, `{"_meta":`+v+`}`))
 				}
-				d.Await(asked...)
+				d.settle(asked...)
 			},
 		},
 		{
