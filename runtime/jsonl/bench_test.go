@@ -4,9 +4,11 @@ package jsonl_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"syscall"
@@ -14,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
 )
 
 // raw is a load generator on the bare pipes of a child: one thread, blocking
@@ -184,4 +188,78 @@ func BenchmarkServer(b *testing.B) {
 func median(d []time.Duration) time.Duration {
 	slices.Sort(d)
 	return d[len(d)/2]
+}
+
+// discard is an exchange whose answers go nowhere.
+type discard struct{ n int }
+
+func (d *discard) Notify(context.Context, jsonrpc.Frame) error { return nil }
+func (d *discard) Reply(_ context.Context, f jsonrpc.Frame) error {
+	d.n += len(f.Data)
+	return nil
+}
+func (d *discard) Detach() {}
+
+// BenchmarkReceive is a server's work on one call, without any carrier.
+func BenchmarkReceive(b *testing.B) {
+	b.ReportAllocs()
+	c := jsonrpc.NewConn(nil, echoServer(), jsonrpc.ServerSide)
+	ctx := context.Background()
+	ex := &discard{}
+	c.Receive(ctx, ex, jsonrpc.Frame{Data: []byte(sayInit)}, false)
+	c.Receive(ctx, ex, jsonrpc.Frame{Data: []byte(sayReady)}, false)
+	msg := bytes.TrimSuffix(benchRequest(nil, benchBase), []byte{'\n'})
+	ex.n = 0
+	for b.Loop() {
+		c.Receive(ctx, ex, jsonrpc.Frame{Data: msg}, false)
+	}
+	require.Equal(b, b.N*len(benchAnswer(benchBase)), ex.n)
+}
+
+// BenchmarkClient makes calls to a child that serves the echo tool, and in the
+// same run sends bare lines to one that only copies bytes.
+func BenchmarkClient(b *testing.B) {
+	b.Run("1-way", func(b *testing.B) {
+		b.ReportAllocs()
+		bare := startRaw(b, "echo")
+		defer bare.stop()
+		c, err := connect(b.Context(), self("echo"), client())
+		require.NoError(b, err)
+		defer func() { _ = c.Close(context.Background()) }()
+		const block = 500
+		var bareTimes, times []time.Duration
+		for b.Loop() {
+			start := time.Now()
+			for range block {
+				bare.one(b)
+			}
+			bareTimes = append(bareTimes, time.Since(start))
+			start = time.Now()
+			for range block {
+				if _, err := echo(b.Context(), c, benchText); err != nil {
+					b.Fatal(err)
+				}
+			}
+			times = append(times, time.Since(start))
+		}
+		x, y := median(bareTimes)/block, median(times)/block
+		b.ReportMetric(float64(x), "ns/raw")
+		b.ReportMetric(float64(y), "ns/call")
+		b.ReportMetric(float64(y)/float64(x), "x-raw")
+	})
+	b.Run("64-way", func(b *testing.B) {
+		b.ReportAllocs()
+		c, err := connect(b.Context(), self("echo"), client())
+		require.NoError(b, err)
+		defer func() { _ = c.Close(context.Background()) }()
+		b.SetParallelism(64 / runtime.GOMAXPROCS(0))
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if _, err := echo(b.Context(), c, benchText); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	})
 }

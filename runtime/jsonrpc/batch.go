@@ -63,12 +63,11 @@ func (c *Conn) receiveBatch(ctx context.Context, ex Exchange, data []byte, heade
 	}
 	for _, e := range elems {
 		one := &batchExchange{b: b}
-		env := &envelope{data: e, header: header, batch: true}
 		if len(elems) > 1 && e.Get("method") != nil && e.Get("id") != nil {
-			go c.message(ctx, one, env)
+			go c.message(ctx, one, e, header, true)
 			continue
 		}
-		c.message(ctx, one, env)
+		c.message(ctx, one, e, header, true)
 	}
 }
 

@@ -280,7 +280,8 @@ func (c *Conn) roundTrip(ctx context.Context, w *call, params wire.Appender) err
 // sendCall sends the request. The carrier may have read the answer when it
 // returns.
 func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) error {
-	b := append(getBuf(), `{"jsonrpc":"2.0","id":`...)
+	buf := getBuf()
+	b := append(buf.b, `{"jsonrpc":"2.0","id":`...)
 	b = strconv.AppendInt(b, w.id, 10)
 	b = append(b, `,"method":`...)
 	b = wire.AppendString(b, w.method)
@@ -309,7 +310,8 @@ func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) erro
 	default:
 		err = c.link.Call(ctx, f, w)
 	}
-	putBuf(b)
+	buf.b = b
+	putBuf(buf)
 	if err == nil {
 		w.sent.Store(true)
 		return nil
@@ -556,6 +558,7 @@ func (c *Conn) progressed(env *envelope) {
 	}
 	f := w.progress
 	c.mu.Unlock()
+	method := env.method
 	p := Progress{Progress: value, Params: env.params}
 	if t, ok := env.params.Get("total").Float(); ok {
 		p.Total = &t
@@ -564,7 +567,7 @@ func (c *Conn) progressed(env *envelope) {
 	c.queue.put(env.method, len(env.data), func() {
 		defer func() {
 			if v := recover(); v != nil {
-				_ = c.panicked(&inbound{method: env.method}, v)
+				_ = c.panicked(&inbound{method: method}, v)
 			}
 		}()
 		f(p)
@@ -631,17 +634,18 @@ func (c *Conn) notify(ctx context.Context, in *inbound, method string, params wi
 			return nil
 		}
 	}
-	b := appendNotification(getBuf(), method, params)
-	defer putBuf(b)
+	buf := getBuf()
+	defer putBuf(buf)
+	buf.b = appendNotification(buf.b, method, params)
 	if in == nil || in.ex == nil {
-		return c.sendFrame(ctx, nil, b)
+		return c.sendFrame(ctx, nil, buf.b)
 	}
 	in.sending.Lock()
 	defer in.sending.Unlock()
 	if in.closed() {
 		return &StateError{Op: method + " for a request that is over", From: state, To: state}
 	}
-	return c.sendFrame(ctx, in.ex, b)
+	return c.sendFrame(ctx, in.ex, buf.b)
 }
 
 // Notify sends a notification. params may be nil. Within a handler of the same

@@ -452,11 +452,12 @@ func (c *Conn) routeSubscription(env *envelope) bool {
 	if s == nil {
 		return false
 	}
-	c.queue.put(env.method, len(env.data), func() {
-		if env.method == methodAcknowledged {
+	method, params := env.method, env.params
+	c.queue.put(method, len(env.data), func() {
+		if method == methodAcknowledged {
 			s.mu.Lock()
 			if !s.acked {
-				s.acked, s.honours = true, env.params.Get("notifications")
+				s.acked, s.honours = true, params.Get("notifications")
 				close(s.ack)
 			}
 			s.mu.Unlock()
@@ -467,10 +468,10 @@ func (c *Conn) routeSubscription(env *envelope) bool {
 		}
 		defer func() {
 			if v := recover(); v != nil {
-				_ = c.panicked(&inbound{method: env.method}, v)
+				_ = c.panicked(&inbound{method: method}, v)
 			}
 		}()
-		s.f(env.method, env.params)
+		s.f(method, params)
 	})
 	return true
 }

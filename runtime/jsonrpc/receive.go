@@ -58,6 +58,14 @@ const (
 
 var decs = sync.Pool{New: func() any { return new(wire.Dec) }}
 
+// scratch is what reading a message needs for as long as that takes.
+type scratch struct {
+	d   wire.Dec
+	env envelope
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
 // Receive takes one frame from the carrier, on the goroutine that read it.
 func (c *Conn) Receive(ctx context.Context, ex Exchange, f Frame, more bool) {
 	c.received.Add(1)
@@ -83,7 +91,7 @@ func (c *Conn) Receive(ctx context.Context, ex Exchange, f Frame, more bool) {
 		}
 		break
 	}
-	c.message(ctx, ex, &envelope{data: data, header: f.Header})
+	c.message(ctx, ex, data, f.Header, false)
 }
 
 // whole reports whether a text that the carrier's end may have cut is all
@@ -103,30 +111,40 @@ func (c *Conn) finishExchange(ex Exchange) {
 // message reads one message and acts on it. The usual form is read in one
 // pass; whatever that stumbles over is looked at again, slowly and in full, to
 // find out what to answer.
-func (c *Conn) message(ctx context.Context, ex Exchange, env *envelope) {
-	d := decs.Get().(*wire.Dec)
-	d.Reset(env.data, wire.Options{Lenient: c.side == ClientSide, Alias: true, MaxDepth: c.o.MaxDepth})
-	err := c.read(d, env)
+func (c *Conn) message(ctx context.Context, ex Exchange, data []byte, header map[string][]string, batch bool) {
+	s := scratches.Get().(*scratch)
+	env := &s.env
+	env.data, env.header, env.batch = data, header, batch
+	s.d.Reset(data, wire.Options{Lenient: c.side == ClientSide, Alias: true, MaxDepth: c.o.MaxDepth})
+	err := c.read(&s.d, env)
 	if err == nil {
-		err = d.End()
+		err = s.d.End()
 	}
-	d.Reset(nil, wire.Options{})
-	decs.Put(d)
+	s.d.Reset(nil, wire.Options{})
+	kind := members(0)
 	if err == nil {
-		switch env.has &^ hasDecoded {
-		case hasVersion | hasID | hasMethod | hasParams, hasVersion | hasID | hasMethod:
-			c.request(ctx, ex, env)
-			return
-		case hasVersion | hasMethod | hasParams, hasVersion | hasMethod:
-			c.notification(ctx, ex, env)
-			return
-		case hasVersion | hasID | hasResult, hasVersion | hasID | hasError:
-			c.response(env, nil)
-			c.finishExchange(ex)
-			return
+		kind = env.has &^ hasDecoded
+	}
+	switch kind {
+	case hasVersion | hasID | hasMethod | hasParams, hasVersion | hasID | hasMethod:
+		// A handler may take its time: what it needs is taken along.
+		in, e := c.request(ctx, ex, env)
+		s.env = envelope{}
+		scratches.Put(s)
+		if in != nil {
+			c.handle(e, in)
 		}
+		return
+	case hasVersion | hasMethod | hasParams, hasVersion | hasMethod:
+		c.notification(ex, env)
+	case hasVersion | hasID | hasResult, hasVersion | hasID | hasError:
+		c.response(env, nil)
+		c.finishExchange(ex)
+	default:
+		c.examine(ctx, ex, env, err)
 	}
-	c.examine(ctx, ex, env, err)
+	s.env = envelope{}
+	scratches.Put(s)
 }
 
 var errEnvelope = errors.New("not a valid envelope")
@@ -463,9 +481,9 @@ func (c *Conn) examine(ctx context.Context, ex Exchange, env *envelope, first er
 	again.params = params
 	if wrong == nil {
 		if id == nil {
-			c.notification(ctx, ex, again)
-		} else {
-			c.request(ctx, ex, again)
+			c.notification(ex, again)
+		} else if in, e := c.request(ctx, ex, again); in != nil {
+			c.handle(e, in)
 		}
 		return
 	}
@@ -497,8 +515,9 @@ func errOrNil(e *Error) error {
 	return e
 }
 
-// request acts on a valid request.
-func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) {
+// request prepares a valid request for its handler. The result is nil when the
+// request is answered already.
+func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inbound, *entry) {
 	if env.svc == nil {
 		env.svc = c.choose(env)
 	}
@@ -506,16 +525,16 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) {
 	if !c.answers(env) {
 		c.ev.note(Event{Kind: RefusedRequest, Method: env.method, ID: env.id, Err: &DirectionError{env.method, svc.o.Revision, ServerSide}}, env.data)
 		c.finishExchange(ex)
-		return
+		return nil, nil
 	}
 	if err := c.admit(env); err != nil {
 		c.ev.note(Event{Kind: RefusedRequest, Method: env.method, ID: env.id, Err: err}, env.data)
 		c.refuse(ex, env, err)
-		return
+		return nil, nil
 	}
 	if svc == nil {
 		c.refuse(ex, env, methodNotFound(env.method))
-		return
+		return nil, nil
 	}
 	in := &inbound{parent: ctx, c: c, svc: svc, ex: ex, id: env.id, method: env.method, header: env.header, data: env.data}
 	if err := c.register(in); err != nil {
@@ -525,28 +544,34 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) {
 		}
 		c.ev.note(Event{Kind: kind, Method: env.method, ID: env.id, Err: err}, env.data)
 		c.refuse(ex, env, err)
-		return
+		return nil, nil
 	}
 	e, err := c.prepare(in, env)
 	if err != nil {
-		c.end(in, appendError(getBuf(), in.id, c.absentID(svc), err), err.Code)
-		return
+		buf := getBuf()
+		buf.b = appendError(buf.b, in.id, false, err)
+		c.end(in, buf, err.Code)
+		return nil, nil
 	}
-	if in.listen != nil {
+	return in, e
+}
+
+// handle runs the handler of a request, here or on a goroutine of its own.
+func (c *Conn) handle(e *entry, in *inbound) {
+	switch {
+	case in.listen != nil:
 		in.listen.start()
-		return
-	}
-	if c.side == ClientSide {
+	case c.side == ClientSide:
 		// A client's reading goroutine may be a caller that waits for its
 		// own answer: handlers run beside it.
-		ex.Detach()
+		in.ex.Detach()
 		go c.run(e, in)
-		return
+	case e.blocking:
+		in.ex.Detach()
+		c.run(e, in)
+	default:
+		c.run(e, in)
 	}
-	if e.blocking {
-		ex.Detach()
-	}
-	c.run(e, in)
 }
 
 func methodNotFound(method string) *Error {
@@ -556,10 +581,10 @@ func methodNotFound(method string) *Error {
 // admit holds what the state of the connection asks of a request.
 func (c *Conn) admit(env *envelope) *Error {
 	state := c.State()
-	if state == Draining || state == Closed {
+	svc := env.svc
+	if (state == Draining || state == Closed) && !(env.method == methodPing && svc != nil && svc.rules.Ping) {
 		return NewError(CodeShuttingDown, "shutting down")
 	}
-	svc := env.svc
 	if c.side == ClientSide || svc == nil {
 		return nil
 	}
@@ -762,21 +787,29 @@ func (s *Service) unknown() *entry {
 	}}
 }
 
-var bufs = sync.Pool{New: func() any { return new([]byte) }}
+// buffer holds a message that is being written.
+type buffer struct{ b []byte }
+
+var bufs = sync.Pool{New: func() any { return new(buffer) }}
 
 const maxPooled = 64 << 10
 
-func getBuf() []byte { return (*bufs.Get().(*[]byte))[:0] }
+func getBuf() *buffer {
+	buf := bufs.Get().(*buffer)
+	buf.b = buf.b[:0]
+	return buf
+}
 
-func putBuf(b []byte) {
-	if cap(b) <= maxPooled {
-		bufs.Put(&b)
+func putBuf(buf *buffer) {
+	if cap(buf.b) <= maxPooled {
+		bufs.Put(buf)
 	}
 }
 
 // run runs a handler and answers with what it returns.
 func (c *Conn) run(e *entry, in *inbound) {
-	out := append(getBuf(), `{"jsonrpc":"2.0","id":`...)
+	buf := getBuf()
+	out := append(buf.b, `{"jsonrpc":"2.0","id":`...)
 	out = in.id.AppendJSON(out)
 	out = append(out, `,"result":`...)
 	start := len(out)
@@ -809,7 +842,8 @@ func (c *Conn) run(e *entry, in *inbound) {
 		code = e.Code
 		out = appendError(out[:0], in.id, false, e)
 	}
-	c.end(in, out, code)
+	buf.b = out
+	c.end(in, buf, code)
 }
 
 // invoke calls the handler and keeps its panic.
@@ -874,22 +908,22 @@ func (c *Conn) absentID(svc *Service) bool {
 	return svc.rules.AbsentID
 }
 
-// end answers a request and forgets it. out goes back to the pool.
-func (c *Conn) end(in *inbound, out []byte, code int64) {
+// end answers a request and forgets it. The buffer goes back to the pool.
+func (c *Conn) end(in *inbound, buf *buffer, code int64) {
 	send := in.finish()
 	c.mu.Lock()
 	delete(c.inflight, in.id)
 	c.mu.Unlock()
 	f := Frame{}
 	if send {
-		f = Frame{Data: out, Code: code}
+		f = Frame{Data: buf.b, Code: code}
 		c.sent.Add(1)
 	}
 	if err := in.ex.Reply(c.ctx, f); err != nil && send {
 		c.ev.note(Event{Kind: DroppedAnswer, Method: in.method, ID: in.id, Err: err}, nil)
 	}
 	in.release()
-	putBuf(out)
+	putBuf(buf)
 	if c.handling.Add(-1) == 0 && c.State() == Draining {
 		c.checkIdle()
 	}
@@ -897,12 +931,13 @@ func (c *Conn) end(in *inbound, out []byte, code int64) {
 
 // refuse answers a request that never ran.
 func (c *Conn) refuse(ex Exchange, env *envelope, e *Error) {
-	out := appendError(getBuf(), env.id, c.absentID(env.svc), e)
+	buf := getBuf()
+	buf.b = appendError(buf.b, env.id, c.absentID(env.svc), e)
 	c.sent.Add(1)
-	if err := ex.Reply(c.ctx, Frame{Data: out, Code: e.Code}); err != nil {
+	if err := ex.Reply(c.ctx, Frame{Data: buf.b, Code: e.Code}); err != nil {
 		c.ev.note(Event{Kind: DroppedAnswer, Method: env.method, ID: env.id, Err: err}, nil)
 	}
-	putBuf(out)
+	putBuf(buf)
 }
 
 // initialized remembers a handshake that is about to be answered.
@@ -923,7 +958,7 @@ func (c *Conn) initialized(in *inbound) {
 }
 
 // notification acts on a valid notification.
-func (c *Conn) notification(ctx context.Context, ex Exchange, env *envelope) {
+func (c *Conn) notification(ex Exchange, env *envelope) {
 	defer c.finishExchange(ex)
 	if env.svc == nil {
 		env.svc = c.choose(env)
@@ -969,7 +1004,9 @@ func (c *Conn) notification(ctx context.Context, ex Exchange, env *envelope) {
 		}
 		e = svc.unknownNotification()
 	}
-	c.queue.put(env.method, len(env.data), func() { c.deliver(svc, e, env) })
+	in := &inbound{parent: c.ctx, c: c, svc: svc, method: env.method, header: env.header, data: env.data}
+	params := env.params
+	c.queue.put(env.method, len(env.data), func() { c.deliver(e, in, params) })
 }
 
 var errOutOfPlace = errors.New("out of place")
@@ -984,8 +1021,7 @@ func (s *Service) unknownNotification() *entry {
 
 // deliver decodes a notification and runs its handler, on the queue's
 // goroutine.
-func (c *Conn) deliver(svc *Service, e *entry, env *envelope) {
-	in := &inbound{parent: c.ctx, c: c, svc: svc, method: env.method, header: env.header, data: env.data}
+func (c *Conn) deliver(e *entry, in *inbound, params wire.Raw) {
 	err := func() (err error) {
 		defer func() {
 			if v := recover(); v != nil {
@@ -994,19 +1030,19 @@ func (c *Conn) deliver(svc *Service, e *entry, env *envelope) {
 		}()
 		switch {
 		case e.decode == nil:
-			in.params = env.params
-		case env.params != nil:
-			if in.params, err = decodeParams(e, env.params, c.o.MaxDepth); err != nil {
+			in.params = params
+		case params != nil:
+			if in.params, err = decodeParams(e, params, c.o.MaxDepth); err != nil {
 				return err
 			}
 		case e.required:
-			return Errorf(CodeInvalidParams, "%s: params are required", env.method)
+			return Errorf(CodeInvalidParams, "%s: params are required", in.method)
 		}
 		return e.notify(in, in.params)
 	}()
 	in.release()
 	if err != nil {
-		c.ev.note(Event{Kind: FailedNotification, Method: env.method, Err: err}, env.data)
+		c.ev.note(Event{Kind: FailedNotification, Method: in.method, Err: err}, in.data)
 	}
 }
 

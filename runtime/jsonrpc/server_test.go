@@ -210,6 +210,7 @@ func TestStates(t *testing.T) {
 			synctest.Wait()
 			require.Equal(t, jsonrpc.Draining, p.conn.State())
 			p.talk(list, `< {"jsonrpc":"2.0","id":2,"error":{"code":-31002,"message":"*"}}`)
+			p.talk(ping...)
 			close(free)
 			p.talk(`< {"jsonrpc":"2.0","id":3,"result":{"text":"late"}}`)
 			require.NoError(t, <-drained)
