@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -10,7 +11,12 @@ import (
 	"github.com/goldwire/goldwire/gen/ir"
 )
 
-const width = 77 // of a comment's text
+// The width of a comment's text, so that a line has 80 columns: at the left
+// margin, and behind a tab of four.
+const (
+	width  = 77
+	inside = 73
+)
 
 // comment makes one line of comment. jennifer turns text that begins with a
 // slash, or that holds a newline, into something else.
@@ -32,12 +38,55 @@ type adder interface {
 	Add(code ...jen.Code) *jen.Statement
 }
 
-// doc prints the lines as a comment, and nothing for no line.
+// doc prints the lines as a comment, and nothing for no line. Where a line is
+// too long its paragraph is wrapped anew.
 func doc(to adder, lines ...string) {
-	for _, l := range lines {
+	columns := width
+	if _, nested := to.(*jen.Group); nested {
+		columns = inside
+	}
+	for _, l := range reflow(lines, columns) {
 		to.Add(jen.Comment(comment(l)))
 	}
 }
+
+// reflow wraps paragraphs that have too long a line. Items of lists are
+// paragraphs; what is indented is preformatted, or the rest of an item, and
+// stays as it is.
+func reflow(lines []string, columns int) []string {
+	var out []string
+	for len(lines) > 0 {
+		n := 1
+		if plain(lines[0]) {
+			for n < len(lines) && plain(lines[n]) && !item(lines[n]) {
+				n++
+			}
+		}
+		part := lines[:n]
+		lines = lines[n:]
+		if !plain(part[0]) || !slices.ContainsFunc(part, func(l string) bool { return utf8.RuneCountInString(l) > columns }) {
+			out = append(out, part...)
+			continue
+		}
+		if !item(part[0]) {
+			out = append(out, cut(strings.Join(part, " "), columns)...)
+			continue
+		}
+		for i, l := range cut(strings.Join(part, " "), columns-4) { // gofmt indents items
+			if i > 0 {
+				l = "  " + l
+			}
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// plain says whether a line is text, and neither empty nor indented.
+func plain(line string) bool { return line != "" && strings.TrimLeft(line, " \t") == line }
+
+// item says whether a line begins an item of a list.
+func item(line string) bool { return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* ") }
 
 // docf prints one paragraph, wrapped.
 func docf(to adder, format string, args ...any) {
@@ -45,11 +94,14 @@ func docf(to adder, format string, args ...any) {
 }
 
 // wrap cuts text into lines.
-func wrap(text string) []string {
+func wrap(text string) []string { return cut(text, width) }
+
+// cut cuts text into lines of at most so many columns; a longer word has a line of its own.
+func cut(text string, columns int) []string {
 	var out []string
 	line := ""
 	for _, w := range strings.Fields(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > width {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > columns {
 			out, line = append(out, line), ""
 		}
 		if line != "" {
@@ -64,20 +116,53 @@ func wrap(text string) []string {
 }
 
 // typeDoc is the comment of a type: its own documentation where there is one,
-// else what is known of it.
+// else what is known of it; then who sends it, since when, and its place in the
+// specification.
 func (g *printer) typeDoc(t *ir.Type) []string {
-	lines := t.Doc
-	if len(lines) == 0 {
+	lines := append([]string(nil), t.Doc...)
+	more := g.members(t)
+	switch {
+	case len(lines) == 0:
 		lines = wrap(t.Name + " " + g.fact(t))
+	case more != "" && len(lines) == 1:
+		lines[0] += " " + more
+	case more != "":
+		lines = append(lines, "", more)
 	}
-	lines = append([]string(nil), lines...)
-	if t.Since != "" && t.Since != g.p.Revision {
-		lines = append(lines, "", "It is there since revision "+t.Since+".")
+	origin := ""
+	switch t.Role {
+	case ir.FromClient:
+		origin = "Sent by the client"
+	case ir.FromServer:
+		origin = "Sent by the server"
 	}
-	if ref := g.place(t.Schema); ref != "" {
-		lines = append(lines, "", ref)
+	switch {
+	case t.Since != "" && origin != "":
+		origin += "; in the protocol since " + t.Since
+	case t.Since != "":
+		origin = "In the protocol since " + t.Since
+	}
+	if ref := g.typePlace(t); origin != "" || ref != "" {
+		lines = append(lines, "")
+		if origin != "" {
+			lines = append(lines, origin+".")
+		}
+		if ref != "" {
+			lines = append(lines, ref)
+		}
 	}
 	return deprecated(lines, t.Deprec)
+}
+
+// members says what stands in a type that holds one of several things.
+func (g *printer) members(t *ir.Type) string {
+	switch t.Kind {
+	case ir.Enum:
+		return "Values that are not among the constants are kept."
+	case ir.Union:
+		return fmt.Sprintf("It is one of %s, or [*Unknown%s].", g.list(armLinks(t), "or"), t.Name)
+	}
+	return ""
 }
 
 func deprecated(lines []string, text string) []string {
@@ -93,7 +178,7 @@ func (g *printer) fact(t *ir.Type) string {
 	case ir.Enum:
 		return "is an open set of strings: values that are not among the constants are kept."
 	case ir.Union:
-		return fmt.Sprintf("is one of %s, or *Unknown%s.", g.list(armNames(t), "or"), t.Name)
+		return fmt.Sprintf("is one of %s, or [*Unknown%s].", g.list(armLinks(t), "or"), t.Name)
 	case ir.Alias:
 		return "is another name of " + t.Target + "."
 	case ir.RawUnion:
@@ -145,6 +230,15 @@ func sender(d ir.Direction) string {
 	return "either side"
 }
 
+// armLinks are links to the arms of a union.
+func armLinks(t *ir.Type) []string {
+	var out []string
+	for _, a := range t.Arms {
+		out = append(out, "[*"+a.Type+"]")
+	}
+	return out
+}
+
 func armNames(t *ir.Type) []string {
 	var out []string
 	for _, a := range t.Arms {
@@ -163,9 +257,33 @@ func (g *printer) list(names []string, last string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " " + last + " " + names[len(names)-1]
 }
 
+// typePlace is where the specification says what a type is. Params that
+// several methods share in the schema are found with their method.
+func (g *printer) typePlace(t *ir.Type) string {
+	for _, m := range g.p.Methods {
+		base := strings.TrimSuffix(strings.TrimSuffix(m.Definition, "Request"), "Notification")
+		if m.Params == t.Name && !strings.HasPrefix(definition(t.Schema), base) {
+			return g.place(m.Definition)
+		}
+	}
+	return g.place(t.Schema)
+}
+
 // place is where the specification says it: the definition, or the one that
 // an inline object stands in.
 func (g *printer) place(schema string) string {
+	def := definition(schema)
+	if def == "" || g.p.Place == "" {
+		return ""
+	}
+	if !strings.Contains(g.p.Place, "{definition}") && !strings.Contains(g.p.Place, "{anchor}") {
+		return "See " + def + " in " + g.p.Place
+	}
+	return "See " + strings.NewReplacer("{definition}", def, "{anchor}", strings.ToLower(def)).Replace(g.p.Place)
+}
+
+// definition is the name of a definition, or of that which a pointer leads into.
+func definition(schema string) string {
 	def := strings.TrimPrefix(schema, "#")
 	for _, root := range []string{"/$defs/", "/definitions/"} {
 		if s, ok := strings.CutPrefix(def, root); ok {
@@ -175,10 +293,7 @@ func (g *printer) place(schema string) string {
 	}
 	def, _, _ = strings.Cut(strings.TrimPrefix(def, "/"), "/")
 	def, _, _ = strings.Cut(def, ".")
-	if def == "" || g.p.Revision == "" {
-		return ""
-	}
-	return fmt.Sprintf("See https://modelcontextprotocol.io/specification/%s/schema#%s", g.p.Revision, strings.ToLower(def))
+	return def
 }
 
 // fieldDoc is the comment above a field.
@@ -222,17 +337,31 @@ func (g *printer) fieldFacts(f *ir.Field) string {
 	if f.Default != nil && f.Default.Zero {
 		facts = append(facts, "empty is written as "+f.Default.JSON)
 	}
+	if f.Since != "" {
+		facts = append(facts, "since "+f.Since)
+	}
 	return strings.Join(facts, "; ")
 }
 
+// packageDoc is the comment of the package: what it is, how members become
+// fields, and what came and went since the revision before.
 func (g *printer) packageDoc() []string {
-	lines := g.p.Doc
+	lines := append([]string(nil), g.p.Doc...)
 	if len(lines) == 0 {
-		lines = wrap(fmt.Sprintf("Package %s holds the Model Context Protocol of revision %s: its types with their codecs, "+
+		lines = append(lines, fmt.Sprintf("Package %s holds the Model Context Protocol of revision %s: its types with their codecs, "+
 			"its methods, and Server and Client, which serve or call them.", g.p.Name, g.p.Revision))
 	}
-	lines = append(append([]string(nil), lines...), "")
-	return append(lines, wrap("Required members are values and always written. Optional scalars, enums and objects are pointers; "+
-		"optional arrays, maps, raw values and unions are nil when absent, optional ids zero. Constant members are no fields. Members that the "+
-		"revision does not name are kept in Extra, in order. Decoding and encoding again gives the same JSON value.")...)
+	lines = append(lines, "", "# Members", "", "A required member is a value and always written. An optional scalar, enum or object is a pointer; "+
+		"an optional array, map, raw value or union is nil when absent, an optional id zero. A constant member is no field. Members that the "+
+		"revision does not name are kept in Extra, in order. Decoding and encoding again gives the same JSON value.")
+	if len(g.p.Changes) > 0 {
+		lines = append(lines, "", "# Changes", "")
+		for i, l := range g.p.Changes {
+			if i > 0 && !item(l) {
+				lines = append(lines, "")
+			}
+			lines = append(lines, l)
+		}
+	}
+	return reflow(lines, width)
 }
