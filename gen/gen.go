@@ -16,8 +16,10 @@ import (
 	"sync"
 
 	"github.com/goldwire/goldwire/gen/build"
+	"github.com/goldwire/goldwire/gen/delta"
 	"github.com/goldwire/goldwire/gen/emit"
 	"github.com/goldwire/goldwire/gen/ir"
+	"github.com/goldwire/goldwire/spec"
 )
 
 // Generate makes every revision's package from a folder laid out as
@@ -27,6 +29,11 @@ func Generate(fsys fs.FS) (map[string][]byte, error) {
 	pkgs, err := build.All(fsys)
 	if err != nil {
 		return nil, err
+	}
+	for i := 1; i < len(pkgs); i++ {
+		if err := compare(pkgs[i-1], pkgs[i]); err != nil {
+			return nil, err
+		}
 	}
 	out, err := emitAll(pkgs)
 	if err != nil {
@@ -62,14 +69,52 @@ func emitAll(pkgs []*ir.Package) (map[string][]byte, error) {
 	return out, nil
 }
 
-// File makes the package of one schema file as it was published. The result
-// maps file names to contents.
+// File makes the package of one schema file as it was published, of a revision
+// that may be known or not. The result maps file names to contents.
 func File(name string, data []byte, revision string) (map[string][]byte, error) {
-	pkg, err := build.File(name, data, revision)
+	files, _, err := FileDecisions(name, data, revision)
+	return files, err
+}
+
+// FileDecisions is [File], and says what general rules decided in place of the
+// facts that a known revision has.
+func FileDecisions(name string, data []byte, revision string) (map[string][]byte, []*build.Decision, error) {
+	pkg, decisions, err := build.FileDecisions(name, data, revision)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return emit.Package(pkg)
+	if before := before(revision); before != "" {
+		older, err := build.Build(spec.Files(), before)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := compare(older, pkg); err != nil {
+			return nil, nil, err
+		}
+	}
+	files, err := emit.Package(pkg)
+	return files, decisions, err
+}
+
+// before gives the newest embedded revision that is older than the named one, "" if there is none.
+func before(revision string) string {
+	out := ""
+	for _, r := range spec.Revisions() {
+		if r < revision {
+			out = r
+		}
+	}
+	return out
+}
+
+// compare notes in newer what came and went since older.
+func compare(older, newer *ir.Package) error {
+	d, err := delta.Compare(older, newer)
+	if err != nil {
+		return err
+	}
+	newer.Changes = d.Summary()
+	return nil
 }
 
 // Drift is one file that is not as the generator makes it.
