@@ -165,13 +165,17 @@ func (r *run) probe(p *Probe) {
 	if r.session != nil && (r.session.Lost() != "" || r.profile != p.Profile) {
 		r.close()
 	}
-	if r.session == nil && !r.open(p.Profile) {
+	opened := r.session == nil
+	if opened && !r.open(p.Profile) {
 		return
 	}
 	if r.opts.Progress != nil {
 		r.opts.Progress(p.Name)
 	}
-	p.Run(&Driver{Session: r.session, Facts: r.facts(), opts: r.opts, past: r.traces})
+	if opened {
+		facts = r.facts()
+	}
+	p.Run(&Driver{Session: r.session, Facts: facts, opts: r.opts, past: r.traces})
 }
 
 // facts of all sessions so far, the open one included.

@@ -28,6 +28,10 @@ type Trace struct {
 
 	frames []*Frame // one for each message event, in order
 	steps  []*Step
+
+	// Requests of this client and responses of the server, the members of
+	// batches included, by the key of their id and, for responses, by its text.
+	asked, exact, loose map[string][]*Frame
 }
 
 // NewTrace decodes a recording.
@@ -35,6 +39,7 @@ func NewTrace(rec *transcript.Recording) *Trace {
 	t := &Trace{
 		Profile: rec.Get(fieldProfile), Revision: rec.Get(transcript.FieldRevision),
 		Recording: rec,
+		asked:     map[string][]*Frame{}, exact: map[string][]*Frame{}, loose: map[string][]*Frame{},
 	}
 	t.ClientCaps, _ = wire.ParseRaw([]byte(rec.Get(fieldCaps)))
 	for i := range rec.Events {
@@ -59,6 +64,16 @@ func (t *Trace) take(i int) *Frame {
 	f := decodeFrame(e)
 	f.Index, f.Trace = i, t
 	t.frames = append(t.frames, f)
+	for _, p := range f.parts() {
+		switch {
+		case p.ID == nil:
+		case f.FromServer && p.Kind == KindResponse:
+			t.exact[idKey(p.ID)] = append(t.exact[idKey(p.ID)], p)
+			t.loose[looseID(p.ID)] = append(t.loose[looseID(p.ID)], p)
+		case !f.FromServer && p.Kind == KindRequest:
+			t.asked[idKey(p.ID)] = append(t.asked[idKey(p.ID)], p)
+		}
+	}
 	return f
 }
 
@@ -301,24 +316,14 @@ func (t *Trace) Answer(req *Frame) *Frame {
 	if req == nil || req.ID == nil {
 		return nil
 	}
-	var near *Frame
-	for _, line := range t.frames {
-		if line.Index <= req.Index || !line.FromServer {
-			continue
-		}
-		for _, f := range line.parts() {
-			if f.ID == nil || f.Kind != KindResponse {
-				continue
-			}
-			if idKey(f.ID) == idKey(req.ID) {
+	for _, candidates := range [][]*Frame{t.exact[idKey(req.ID)], t.loose[looseID(req.ID)]} {
+		for _, f := range candidates {
+			if f.Index > req.Index {
 				return f
-			}
-			if near == nil && looseID(f.ID) == looseID(req.ID) {
-				near = f
 			}
 		}
 	}
-	return near
+	return nil
 }
 
 // Request is the request of the checker that a response answers, or nil.
@@ -327,17 +332,9 @@ func (t *Trace) Request(resp *Frame) *Frame {
 		return nil
 	}
 	var found *Frame
-	for _, line := range t.frames {
-		if line.Index >= resp.Index {
-			break
-		}
-		if line.FromServer {
-			continue
-		}
-		for _, f := range line.parts() {
-			if f.Kind == KindRequest && idKey(f.ID) == idKey(resp.ID) {
-				found = f
-			}
+	for _, f := range t.asked[idKey(resp.ID)] {
+		if f.Index < resp.Index {
+			found = f
 		}
 	}
 	return found
