@@ -150,7 +150,10 @@ func (g *printer) serverFile(f *jen.File) {
 
 // funcFields prints the func fields of a side.
 func (g *printer) funcFields(b *jen.Group, s *side) {
-	for _, m := range s.reqs {
+	for i, m := range s.reqs {
+		if i > 0 {
+			b.Line()
+		}
 		doc(b, g.stubDoc(m.Go, m)...)
 		if s.emptyList(m) {
 			doc(b, wrap("While the funcs of its capability are set, nil answers an empty list.")...)
@@ -158,6 +161,7 @@ func (g *printer) funcFields(b *jen.Group, s *side) {
 		b.Id(m.Go).Add(g.requestFunc(m))
 	}
 	for _, m := range s.notes {
+		b.Line()
 		doc(b, g.stubDoc(m.Go, m)...)
 		b.Id(m.Go).Func().Params(jen.Qual("context", "Context"), g.paramsType(m)).Error()
 	}
