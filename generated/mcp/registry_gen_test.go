@@ -11,6 +11,8 @@ import (
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 )
 
+//lint:file-ignore SA1019 deprecated types are tested too
+
 // types are the types of all packages, by revision and name.
 var types = map[string]map[string]entry{
 	"2024-11-05": {

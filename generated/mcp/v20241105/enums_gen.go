@@ -2,16 +2,23 @@
 
 package mcp
 
-// IncludeContext is an open set of strings: values that are not among the
-// constants are kept.
+// IncludeContext says from which servers context goes into a prompt. Values
+// that are not among the constants are kept.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#createmessagerequest
+// Sent by the server; in the protocol since 2024-11-05. See
+// CreateMessageRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type IncludeContext string
 
 // The known values of IncludeContext.
 const (
-	IncludeContextNone       IncludeContext = "none"
+	// IncludeContextNone leaves the prompt without context from servers.
+	IncludeContextNone IncludeContext = "none"
+	// IncludeContextThisServer asks for context from the server that sends the
+	// request.
 	IncludeContextThisServer IncludeContext = "thisServer"
+	// IncludeContextAllServers asks for context from every server that the
+	// client is connected to.
 	IncludeContextAllServers IncludeContext = "allServers"
 )
 
@@ -24,21 +31,31 @@ func (x IncludeContext) Known() bool {
 	return false
 }
 
-// LoggingLevel is an open set of strings: values that are not among the
-// constants are kept.
+// LoggingLevel is the severity of a log message, in the eight steps of syslog
+// (RFC 5424) from debug up to emergency. Severity puts them in order. Values
+// that are not among the constants are kept.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#logginglevel
+// In the protocol since 2024-11-05. See LoggingLevel in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type LoggingLevel string
 
 // The known values of LoggingLevel.
 const (
-	LoggingLevelDebug     LoggingLevel = "debug"
-	LoggingLevelInfo      LoggingLevel = "info"
-	LoggingLevelNotice    LoggingLevel = "notice"
-	LoggingLevelWarning   LoggingLevel = "warning"
-	LoggingLevelError     LoggingLevel = "error"
-	LoggingLevelCritical  LoggingLevel = "critical"
-	LoggingLevelAlert     LoggingLevel = "alert"
+	// LoggingLevelDebug is detail that helps to find a bug.
+	LoggingLevelDebug LoggingLevel = "debug"
+	// LoggingLevelInfo is what happens in normal work.
+	LoggingLevelInfo LoggingLevel = "info"
+	// LoggingLevelNotice is normal too, but worth a look.
+	LoggingLevelNotice LoggingLevel = "notice"
+	// LoggingLevelWarning is something that may turn into an error.
+	LoggingLevelWarning LoggingLevel = "warning"
+	// LoggingLevelError is something that went wrong.
+	LoggingLevelError LoggingLevel = "error"
+	// LoggingLevelCritical is a part of the server that has failed.
+	LoggingLevelCritical LoggingLevel = "critical"
+	// LoggingLevelAlert is something that has to be mended at once.
+	LoggingLevelAlert LoggingLevel = "alert"
+	// LoggingLevelEmergency is a system that can no longer be used.
 	LoggingLevelEmergency LoggingLevel = "emergency"
 )
 
@@ -75,15 +92,18 @@ func (x LoggingLevel) Severity() int {
 	return -1
 }
 
-// Role is an open set of strings: values that are not among the constants are
-// kept.
+// Role is a side of a conversation with a model. Values that are not among the
+// constants are kept.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#role
+// In the protocol since 2024-11-05. See Role in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type Role string
 
 // The known values of Role.
 const (
-	RoleUser      Role = "user"
+	// RoleUser is the human's side.
+	RoleUser Role = "user"
+	// RoleAssistant is the model's side.
 	RoleAssistant Role = "assistant"
 )
 
@@ -96,17 +116,23 @@ func (x Role) Known() bool {
 	return false
 }
 
-// StopReason is an open set of strings: values that are not among the constants
-// are kept.
+// StopReason is why a model stopped writing. Providers have others besides
+// these. Values that are not among the constants are kept.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#createmessageresult
+// Sent by the client; in the protocol since 2024-11-05. See CreateMessageResult
+// in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type StopReason string
 
 // The known values of StopReason.
 const (
-	StopReasonEndTurn      StopReason = "endTurn"
+	// StopReasonEndTurn means that the model had no more to say.
+	StopReasonEndTurn StopReason = "endTurn"
+	// StopReasonStopSequence means that the model wrote one of the
+	// StopSequences.
 	StopReasonStopSequence StopReason = "stopSequence"
-	StopReasonMaxTokens    StopReason = "maxTokens"
+	// StopReasonMaxTokens means that the model had used up MaxTokens.
+	StopReasonMaxTokens StopReason = "maxTokens"
 )
 
 // Known reports whether x is one of the constants.

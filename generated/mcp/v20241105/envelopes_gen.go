@@ -75,7 +75,11 @@ func appenderOf[T any, P interface {
 
 // CompleteRequest is a whole request of completion/complete.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#completerequest
+// Complete suggests values for what the user is typing into an argument. The
+// method is completion/complete.
+//
+// See CompleteRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CompleteRequest struct {
 	ID     jsonrpc.ID
 	Params *CompleteParams // required
@@ -105,7 +109,8 @@ func (x *CompleteRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // CompleteResponse is a whole answer to completion/complete: one member besides
 // ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#completerequest
+// See CompleteRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CompleteResponse struct {
 	ID     jsonrpc.ID
 	Result *CompleteResult
@@ -124,7 +129,11 @@ func (x *CompleteResponse) AppendJSON(b []byte) []byte {
 
 // InitializeRequest is a whole request of initialize.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#initializerequest
+// Initialize opens a connection. The runtime sends and answers it. The method
+// is initialize.
+//
+// See InitializeRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type InitializeRequest struct {
 	ID     jsonrpc.ID
 	Params *InitializeParams // required
@@ -155,7 +164,8 @@ func (x *InitializeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // InitializeResponse is a whole answer to initialize: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#initializerequest
+// See InitializeRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type InitializeResponse struct {
 	ID     jsonrpc.ID
 	Result *InitializeResult
@@ -174,7 +184,11 @@ func (x *InitializeResponse) AppendJSON(b []byte) []byte {
 
 // SetLevelRequest is a whole request of logging/setLevel.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#setlevelrequest
+// SetLevel sets from which level on the server sends its log to the client. The
+// method is logging/setLevel.
+//
+// See SetLevelRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type SetLevelRequest struct {
 	ID     jsonrpc.ID
 	Params *SetLevelParams // required
@@ -204,7 +218,8 @@ func (x *SetLevelRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // SetLevelResponse is a whole answer to logging/setLevel: one member besides ID
 // is set.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#setlevelrequest
+// See SetLevelRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type SetLevelResponse struct {
 	ID     jsonrpc.ID
 	Result *EmptyResult
@@ -223,7 +238,11 @@ func (x *SetLevelResponse) AppendJSON(b []byte) []byte {
 
 // PingRequest is a whole request of ping.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#pingrequest
+// Ping asks whether the other side is still there. The runtime answers it. The
+// method is ping.
+//
+// See PingRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type PingRequest struct {
 	ID     jsonrpc.ID
 	Params *PingParams // nil if absent
@@ -252,7 +271,8 @@ func (x *PingRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 
 // PingResponse is a whole answer to ping: one member besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#pingrequest
+// See PingRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type PingResponse struct {
 	ID     jsonrpc.ID
 	Result *EmptyResult
@@ -271,7 +291,11 @@ func (x *PingResponse) AppendJSON(b []byte) []byte {
 
 // GetPromptRequest is a whole request of prompts/get.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#getpromptrequest
+// GetPrompt fills in a prompt and gives its messages. The method is
+// prompts/get.
+//
+// See GetPromptRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type GetPromptRequest struct {
 	ID     jsonrpc.ID
 	Params *GetPromptParams // required
@@ -302,7 +326,8 @@ func (x *GetPromptRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // GetPromptResponse is a whole answer to prompts/get: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#getpromptrequest
+// See GetPromptRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type GetPromptResponse struct {
 	ID     jsonrpc.ID
 	Result *GetPromptResult
@@ -321,7 +346,11 @@ func (x *GetPromptResponse) AppendJSON(b []byte) []byte {
 
 // ListPromptsRequest is a whole request of prompts/list.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#listpromptsrequest
+// ListPrompts gives a page of the prompts that the server has. The method is
+// prompts/list.
+//
+// See ListPromptsRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListPromptsRequest struct {
 	ID     jsonrpc.ID
 	Params *ListPromptsParams // nil if absent
@@ -352,7 +381,8 @@ func (x *ListPromptsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ListPromptsResponse is a whole answer to prompts/list: one member besides ID
 // is set.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#listpromptsrequest
+// See ListPromptsRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListPromptsResponse struct {
 	ID     jsonrpc.ID
 	Result *ListPromptsResult
@@ -371,7 +401,11 @@ func (x *ListPromptsResponse) AppendJSON(b []byte) []byte {
 
 // ListResourcesRequest is a whole request of resources/list.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcesrequest
+// ListResources gives a page of the resources that the server lists. The method
+// is resources/list.
+//
+// See ListResourcesRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListResourcesRequest struct {
 	ID     jsonrpc.ID
 	Params *ListResourcesParams // nil if absent
@@ -402,7 +436,8 @@ func (x *ListResourcesRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) 
 // ListResourcesResponse is a whole answer to resources/list: one member besides
 // ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcesrequest
+// See ListResourcesRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListResourcesResponse struct {
 	ID     jsonrpc.ID
 	Result *ListResourcesResult
@@ -421,7 +456,11 @@ func (x *ListResourcesResponse) AppendJSON(b []byte) []byte {
 
 // ReadResourceRequest is a whole request of resources/read.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#readresourcerequest
+// ReadResource gives the contents of a resource, as text or in base64. The
+// method is resources/read.
+//
+// See ReadResourceRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ReadResourceRequest struct {
 	ID     jsonrpc.ID
 	Params *ReadResourceParams // required
@@ -452,7 +491,8 @@ func (x *ReadResourceRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ReadResourceResponse is a whole answer to resources/read: one member besides
 // ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#readresourcerequest
+// See ReadResourceRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ReadResourceResponse struct {
 	ID     jsonrpc.ID
 	Result *ReadResourceResult
@@ -471,7 +511,11 @@ func (x *ReadResourceResponse) AppendJSON(b []byte) []byte {
 
 // SubscribeRequest is a whole request of resources/subscribe.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#subscriberequest
+// Subscribe starts to watch a resource: until Unsubscribe the server tells when
+// it changes. The method is resources/subscribe.
+//
+// See SubscribeRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type SubscribeRequest struct {
 	ID     jsonrpc.ID
 	Params *SubscribeParams // required
@@ -502,7 +546,8 @@ func (x *SubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // SubscribeResponse is a whole answer to resources/subscribe: one member
 // besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#subscriberequest
+// See SubscribeRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type SubscribeResponse struct {
 	ID     jsonrpc.ID
 	Result *EmptyResult
@@ -521,7 +566,11 @@ func (x *SubscribeResponse) AppendJSON(b []byte) []byte {
 
 // ListResourceTemplatesRequest is a whole request of resources/templates/list.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcetemplatesrequest
+// ListResourceTemplates gives a page of the patterns for resources that the
+// server does not list. The method is resources/templates/list.
+//
+// See ListResourceTemplatesRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListResourceTemplatesRequest struct {
 	ID     jsonrpc.ID
 	Params *ListResourceTemplatesParams // nil if absent
@@ -552,7 +601,8 @@ func (x *ListResourceTemplatesRequest) DecodeResponse(f jsonrpc.Frame) (Message,
 // ListResourceTemplatesResponse is a whole answer to resources/templates/list:
 // one member besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#listresourcetemplatesrequest
+// See ListResourceTemplatesRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListResourceTemplatesResponse struct {
 	ID     jsonrpc.ID
 	Result *ListResourceTemplatesResult
@@ -571,7 +621,11 @@ func (x *ListResourceTemplatesResponse) AppendJSON(b []byte) []byte {
 
 // UnsubscribeRequest is a whole request of resources/unsubscribe.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#unsubscriberequest
+// Unsubscribe ends the watch over a resource. The method is
+// resources/unsubscribe.
+//
+// See UnsubscribeRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type UnsubscribeRequest struct {
 	ID     jsonrpc.ID
 	Params *UnsubscribeParams // required
@@ -602,7 +656,8 @@ func (x *UnsubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // UnsubscribeResponse is a whole answer to resources/unsubscribe: one member
 // besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#unsubscriberequest
+// See UnsubscribeRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type UnsubscribeResponse struct {
 	ID     jsonrpc.ID
 	Result *EmptyResult
@@ -621,7 +676,11 @@ func (x *UnsubscribeResponse) AppendJSON(b []byte) []byte {
 
 // ListRootsRequest is a whole request of roots/list.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#listrootsrequest
+// ListRoots gives the folders and files of the client's that the server may
+// work on. The method is roots/list.
+//
+// See ListRootsRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListRootsRequest struct {
 	ID     jsonrpc.ID
 	Params *ListRootsParams // nil if absent
@@ -652,7 +711,8 @@ func (x *ListRootsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ListRootsResponse is a whole answer to roots/list: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#listrootsrequest
+// See ListRootsRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListRootsResponse struct {
 	ID     jsonrpc.ID
 	Result *ListRootsResult
@@ -671,7 +731,11 @@ func (x *ListRootsResponse) AppendJSON(b []byte) []byte {
 
 // CreateMessageRequest is a whole request of sampling/createMessage.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#createmessagerequest
+// CreateMessage asks the client's model for the next message of a conversation.
+// The method is sampling/createMessage.
+//
+// See CreateMessageRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CreateMessageRequest struct {
 	ID     jsonrpc.ID
 	Params *CreateMessageParams // required
@@ -702,7 +766,8 @@ func (x *CreateMessageRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) 
 // CreateMessageResponse is a whole answer to sampling/createMessage: one member
 // besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#createmessagerequest
+// See CreateMessageRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CreateMessageResponse struct {
 	ID     jsonrpc.ID
 	Result *CreateMessageResult
@@ -721,7 +786,11 @@ func (x *CreateMessageResponse) AppendJSON(b []byte) []byte {
 
 // CallToolRequest is a whole request of tools/call.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#calltoolrequest
+// CallTool runs a tool with the given arguments and gives its output. The
+// method is tools/call.
+//
+// See CallToolRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CallToolRequest struct {
 	ID     jsonrpc.ID
 	Params *CallToolParams // required
@@ -751,7 +820,8 @@ func (x *CallToolRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // CallToolResponse is a whole answer to tools/call: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#calltoolrequest
+// See CallToolRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CallToolResponse struct {
 	ID     jsonrpc.ID
 	Result *CallToolResult
@@ -770,7 +840,11 @@ func (x *CallToolResponse) AppendJSON(b []byte) []byte {
 
 // ListToolsRequest is a whole request of tools/list.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#listtoolsrequest
+// ListTools gives a page of the tools that the server has. The method is
+// tools/list.
+//
+// See ListToolsRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListToolsRequest struct {
 	ID     jsonrpc.ID
 	Params *ListToolsParams // nil if absent
@@ -801,7 +875,8 @@ func (x *ListToolsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ListToolsResponse is a whole answer to tools/list: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#listtoolsrequest
+// See ListToolsRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListToolsResponse struct {
 	ID     jsonrpc.ID
 	Result *ListToolsResult
@@ -820,7 +895,13 @@ func (x *ListToolsResponse) AppendJSON(b []byte) []byte {
 
 // CancelledNotification is a whole notification of notifications/cancelled.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#cancellednotification
+// Cancelled says that the answer to a request is not wanted any more. It may
+// come too late, which does no harm. The runtime sends it when the context of a
+// call ends, and ends the context of the handler that it is about. The method
+// is notifications/cancelled.
+//
+// See CancelledNotification in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CancelledNotification struct {
 	Params *CancelledParams // required
 }
@@ -834,7 +915,11 @@ func (x *CancelledNotification) AppendJSON(b []byte) []byte {
 
 // InitializedNotification is a whole notification of notifications/initialized.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#initializednotification
+// Initialized ends the handshake: the client is ready. The runtime sends it.
+// The method is notifications/initialized.
+//
+// See InitializedNotification in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type InitializedNotification struct {
 	Params *InitializedParams // nil if absent
 }
@@ -848,7 +933,12 @@ func (x *InitializedNotification) AppendJSON(b []byte) []byte {
 
 // LoggingMessageNotification is a whole notification of notifications/message.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#loggingmessagenotification
+// LoggingMessage sends an entry of the server's log to the client. Before the
+// client has called logging/setLevel the server chooses what it sends. The
+// method is notifications/message.
+//
+// See LoggingMessageNotification in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type LoggingMessageNotification struct {
 	Params *LoggingMessageParams // required
 }
@@ -862,7 +952,12 @@ func (x *LoggingMessageNotification) AppendJSON(b []byte) []byte {
 
 // ProgressNotification is a whole notification of notifications/progress.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#progressnotification
+// Progress tells how far a request has come that carries a progress token. The
+// runtime hands it to who made the request. The method is
+// notifications/progress.
+//
+// See ProgressNotification in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ProgressNotification struct {
 	Params *ProgressParams // required
 }
@@ -877,7 +972,12 @@ func (x *ProgressNotification) AppendJSON(b []byte) []byte {
 // PromptListChangedNotification is a whole notification of
 // notifications/prompts/list_changed.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#promptlistchangednotification
+// PromptListChanged tells the client that prompts/list would now give something
+// else. It needs no subscription. The method is
+// notifications/prompts/list_changed.
+//
+// See PromptListChangedNotification in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type PromptListChangedNotification struct {
 	Params *PromptListChangedParams // nil if absent
 }
@@ -892,7 +992,12 @@ func (x *PromptListChangedNotification) AppendJSON(b []byte) []byte {
 // ResourceListChangedNotification is a whole notification of
 // notifications/resources/list_changed.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#resourcelistchangednotification
+// ResourceListChanged tells the client that resources/list would now give
+// something else. It needs no subscription. The method is
+// notifications/resources/list_changed.
+//
+// See ResourceListChangedNotification in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ResourceListChangedNotification struct {
 	Params *ResourceListChangedParams // nil if absent
 }
@@ -907,7 +1012,11 @@ func (x *ResourceListChangedNotification) AppendJSON(b []byte) []byte {
 // ResourceUpdatedNotification is a whole notification of
 // notifications/resources/updated.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#resourceupdatednotification
+// ResourceUpdated tells a client that watches a resource that it changed and
+// may be worth reading again. The method is notifications/resources/updated.
+//
+// See ResourceUpdatedNotification in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ResourceUpdatedNotification struct {
 	Params *ResourceUpdatedParams // required
 }
@@ -922,7 +1031,11 @@ func (x *ResourceUpdatedNotification) AppendJSON(b []byte) []byte {
 // RootsListChangedNotification is a whole notification of
 // notifications/roots/list_changed.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#rootslistchangednotification
+// RootsListChanged tells the server that roots/list would now give something
+// else. The method is notifications/roots/list_changed.
+//
+// See RootsListChangedNotification in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type RootsListChangedNotification struct {
 	Params *RootsListChangedParams // nil if absent
 }
@@ -937,7 +1050,12 @@ func (x *RootsListChangedNotification) AppendJSON(b []byte) []byte {
 // ToolListChangedNotification is a whole notification of
 // notifications/tools/list_changed.
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#toollistchangednotification
+// ToolListChanged tells the client that tools/list would now give something
+// else. It needs no subscription. The method is
+// notifications/tools/list_changed.
+//
+// See ToolListChangedNotification in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ToolListChangedNotification struct {
 	Params *ToolListChangedParams // nil if absent
 }

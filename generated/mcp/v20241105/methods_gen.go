@@ -9,11 +9,21 @@ const Revision = "2024-11-05"
 
 // Constants of the specification.
 const (
-	CodeInternalError    = -32603
-	CodeInvalidParams    = -32602
-	CodeInvalidRequest   = -32600
-	CodeMethodNotFound   = -32601
-	CodeParseError       = -32700
+	// CodeInternalError answers a request that failed through no fault of who
+	// made it.
+	CodeInternalError = -32603
+	// CodeInvalidParams answers params that do not fit: a member that is
+	// missing, a tool or prompt that does not exist, a cursor that is no longer
+	// good.
+	CodeInvalidParams = -32602
+	// CodeInvalidRequest answers JSON that is no request of JSON-RPC.
+	CodeInvalidRequest = -32600
+	// CodeMethodNotFound answers a method that the other side does not have, or
+	// has not declared.
+	CodeMethodNotFound = -32601
+	// CodeParseError answers what is not JSON.
+	CodeParseError = -32700
+	// CodeResourceNotFound answers the URI of a resource that does not exist.
 	CodeResourceNotFound = -32002
 )
 
@@ -356,7 +366,8 @@ func (x *RequestMeta) metadata() (m jsonrpc.Metadata) {
 	return m
 }
 
-// setMetadata writes what m holds; version, info and capabilities only where x says nothing.
+// setMetadata writes what m holds; version, info and capabilities only where x
+// says nothing.
 func (x *RequestMeta) setMetadata(m jsonrpc.Metadata) {
 	if !m.ProgressToken.IsZero() {
 		x.ProgressToken = m.ProgressToken

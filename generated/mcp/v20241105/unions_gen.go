@@ -4,10 +4,12 @@ package mcp
 
 import "github.com/goldwire/goldwire/runtime/wire"
 
-// CompleteReference is one of *PromptReference or *ResourceTemplateReference,
-// or *UnknownCompleteReference.
+// CompleteReference says what an argument belongs to: a prompt or a resource
+// template. It is one of [*PromptReference] or [*ResourceTemplateReference], or
+// [*UnknownCompleteReference].
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#completerequest
+// Sent by the client; in the protocol since 2024-11-05. See CompleteRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CompleteReference interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -75,10 +77,12 @@ func DecodeCompleteReference(d *wire.Dec) (CompleteReference, error) {
 	return &UnknownCompleteReference{Tag: d.Own(tag), Raw: raw}, nil
 }
 
-// ContentBlock is one of *TextContent, *ImageContent or *EmbeddedResource, or
-// *UnknownContentBlock.
+// ContentBlock is a piece of a tool's output or of a prompt's message. It is
+// one of [*TextContent], [*ImageContent] or [*EmbeddedResource], or
+// [*UnknownContentBlock].
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#promptmessage
+// Sent by the server; in the protocol since 2024-11-05. See PromptMessage in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ContentBlock interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -149,10 +153,12 @@ func DecodeContentBlock(d *wire.Dec) (ContentBlock, error) {
 	return &UnknownContentBlock{Tag: d.Own(tag), Raw: raw}, nil
 }
 
-// ResourceContents is one of *TextResourceContents or *BlobResourceContents, or
-// *UnknownResourceContents.
+// ResourceContents is what a resource holds, either text or bytes. It is one of
+// [*TextResourceContents] or [*BlobResourceContents], or
+// [*UnknownResourceContents].
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#embeddedresource
+// Sent by the server; in the protocol since 2024-11-05. See EmbeddedResource in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ResourceContents interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -220,10 +226,12 @@ func DecodeResourceContents(d *wire.Dec) (ResourceContents, error) {
 	return &UnknownResourceContents{Tag: "", Raw: raw}, nil
 }
 
-// SamplingMessageContentBlock is one of *TextContent or *ImageContent, or
-// *UnknownSamplingMessageContentBlock.
+// SamplingMessageContentBlock is a piece of a message in a conversation with a
+// model. It is one of [*TextContent] or [*ImageContent], or
+// [*UnknownSamplingMessageContentBlock].
 //
-// See https://modelcontextprotocol.io/specification/2024-11-05/schema#samplingmessage
+// In the protocol since 2024-11-05. See SamplingMessage in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type SamplingMessageContentBlock interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.

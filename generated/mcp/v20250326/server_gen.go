@@ -16,30 +16,53 @@ type Server struct {
 	Info         Implementation // what this server is
 	Instructions string         // how to use it, for the client's model; "" for none
 
-	// Complete is completion/complete, which the server answers.
+	// Complete suggests values for what the user is typing into an argument.
+	// The method is completion/complete.
 	Complete func(context.Context, *CompleteParams) (*CompleteResult, error)
-	// SetLevel is logging/setLevel, which the server answers.
+
+	// SetLevel sets from which level on the server sends its log to the client.
+	// The method is logging/setLevel.
 	SetLevel func(context.Context, *SetLevelParams) (*EmptyResult, error)
-	// GetPrompt is prompts/get, which the server answers.
+
+	// GetPrompt fills in a prompt and gives its messages. The method is
+	// prompts/get.
 	GetPrompt func(context.Context, *GetPromptParams) (*GetPromptResult, error)
-	// ListPrompts is prompts/list, which the server answers.
+
+	// ListPrompts gives a page of the prompts that the server has. The method
+	// is prompts/list.
 	ListPrompts func(context.Context, *ListPromptsParams) (*ListPromptsResult, error)
-	// ListResources is resources/list, which the server answers.
+
+	// ListResources gives a page of the resources that the server lists. The
+	// method is resources/list.
 	ListResources func(context.Context, *ListResourcesParams) (*ListResourcesResult, error)
-	// ReadResource is resources/read, which the server answers.
+
+	// ReadResource gives the contents of a resource, as text or in base64. The
+	// method is resources/read.
 	ReadResource func(context.Context, *ReadResourceParams) (*ReadResourceResult, error)
-	// Subscribe is resources/subscribe, which the server answers.
+
+	// Subscribe starts to watch a resource: until Unsubscribe the server tells
+	// when it changes. The method is resources/subscribe.
 	Subscribe func(context.Context, *SubscribeParams) (*EmptyResult, error)
-	// ListResourceTemplates is resources/templates/list, which the server answers.
+
+	// ListResourceTemplates gives a page of the patterns for resources that the
+	// server does not list. The method is resources/templates/list.
 	// While the funcs of its capability are set, nil answers an empty list.
 	ListResourceTemplates func(context.Context, *ListResourceTemplatesParams) (*ListResourceTemplatesResult, error)
-	// Unsubscribe is resources/unsubscribe, which the server answers.
+
+	// Unsubscribe ends the watch over a resource. The method is
+	// resources/unsubscribe.
 	Unsubscribe func(context.Context, *UnsubscribeParams) (*EmptyResult, error)
-	// CallTool is tools/call, which the server answers.
+
+	// CallTool runs a tool with the given arguments and gives its output. The
+	// method is tools/call.
 	CallTool func(context.Context, *CallToolParams) (*CallToolResult, error)
-	// ListTools is tools/list, which the server answers.
+
+	// ListTools gives a page of the tools that the server has. The method is
+	// tools/list.
 	ListTools func(context.Context, *ListToolsParams) (*ListToolsResult, error)
-	// RootsListChanged is notifications/roots/list_changed, which the server gets.
+
+	// RootsListChanged tells the server that roots/list would now give
+	// something else. The method is notifications/roots/list_changed.
 	RootsListChanged func(context.Context, *RootsListChangedParams) error
 
 	// PromptsListChanged advertises the capability prompts.listChanged.
@@ -54,13 +77,13 @@ type Server struct {
 	// Unknown answers requests of methods that this revision does not name; nil
 	// answers that there is no such method.
 	Unknown func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error)
-	// UnknownNotification gets notifications that this revision does not name; nil
-	// drops them.
+	// UnknownNotification gets notifications that this revision does not name;
+	// nil drops them.
 	UnknownNotification func(ctx context.Context, method string, params wire.Raw)
 	// Options are the limits of the connections.
 	Options jsonrpc.Options
-	// Hub tells clients of changes from outside of handlers; nil makes one of its
-	// own for each Bind.
+	// Hub tells clients of changes from outside of handlers; nil makes one of
+	// its own for each Bind.
 	Hub *jsonrpc.Hub
 }
 
@@ -241,17 +264,20 @@ func (c RemoteClient) ToolListChanged(ctx context.Context) error {
 	return c.Peer.ToolsListChanged(ctx)
 }
 
-// Ping calls ping.
+// Ping asks whether the other side is still there. The runtime answers it. The
+// method is ping.
 func (c RemoteClient) Ping(ctx context.Context, p *PingParams) (*EmptyResult, error) {
 	return jsonrpc.CallTyped[EmptyResult](ctx, c.Conn(), MethodPing, p)
 }
 
-// ListRoots calls roots/list.
+// ListRoots gives the folders and files of the client's that the server may
+// work on. The method is roots/list.
 func (c RemoteClient) ListRoots(ctx context.Context, p *ListRootsParams) (*ListRootsResult, error) {
 	return jsonrpc.CallTyped[ListRootsResult](ctx, c.Conn(), MethodRootsList, p)
 }
 
-// CreateMessage calls sampling/createMessage.
+// CreateMessage asks the client's model for the next message of a conversation.
+// The method is sampling/createMessage.
 func (c RemoteClient) CreateMessage(ctx context.Context, p *CreateMessageParams) (*CreateMessageResult, error) {
 	return jsonrpc.CallTyped[CreateMessageResult](ctx, c.Conn(), MethodSamplingCreateMessage, wrapCreateMessageParams(p))
 }

@@ -4,12 +4,12 @@ package mcp
 
 import "github.com/goldwire/goldwire/runtime/wire"
 
-// CompleteReference is one of *PromptReference or *ResourceTemplateReference,
-// or *UnknownCompleteReference.
+// CompleteReference says what an argument belongs to: a prompt or a resource
+// template. It is one of [*PromptReference] or [*ResourceTemplateReference], or
+// [*UnknownCompleteReference].
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2025-03-26/schema#completerequest
+// Sent by the client; in the protocol since 2024-11-05. See CompleteRequest in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type CompleteReference interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -77,12 +77,12 @@ func DecodeCompleteReference(d *wire.Dec) (CompleteReference, error) {
 	return &UnknownCompleteReference{Tag: d.Own(tag), Raw: raw}, nil
 }
 
-// ContentBlock is one of *TextContent, *ImageContent, *AudioContent or
-// *EmbeddedResource, or *UnknownContentBlock.
+// ContentBlock is a piece of a tool's output or of a prompt's message. It is
+// one of [*TextContent], [*ImageContent], [*AudioContent] or
+// [*EmbeddedResource], or [*UnknownContentBlock].
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2025-03-26/schema#promptmessage
+// Sent by the server; in the protocol since 2024-11-05. See PromptMessage in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type ContentBlock interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -157,12 +157,12 @@ func DecodeContentBlock(d *wire.Dec) (ContentBlock, error) {
 	return &UnknownContentBlock{Tag: d.Own(tag), Raw: raw}, nil
 }
 
-// ResourceContents is one of *TextResourceContents or *BlobResourceContents, or
-// *UnknownResourceContents.
+// ResourceContents is what a resource holds, either text or bytes. It is one of
+// [*TextResourceContents] or [*BlobResourceContents], or
+// [*UnknownResourceContents].
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2025-03-26/schema#embeddedresource
+// Sent by the server; in the protocol since 2024-11-05. See EmbeddedResource in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type ResourceContents interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -230,12 +230,12 @@ func DecodeResourceContents(d *wire.Dec) (ResourceContents, error) {
 	return &UnknownResourceContents{Tag: "", Raw: raw}, nil
 }
 
-// SamplingMessageContentBlock is one of *TextContent, *ImageContent or
-// *AudioContent, or *UnknownSamplingMessageContentBlock.
+// SamplingMessageContentBlock is a piece of a message in a conversation with a
+// model. It is one of [*TextContent], [*ImageContent] or [*AudioContent], or
+// [*UnknownSamplingMessageContentBlock].
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2025-03-26/schema#samplingmessage
+// In the protocol since 2024-11-05. See SamplingMessage in
+// https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type SamplingMessageContentBlock interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.

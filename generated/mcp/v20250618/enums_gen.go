@@ -2,17 +2,22 @@
 
 package mcp
 
-// ElicitAction is an open set of strings: values that are not among the
-// constants are kept.
+// ElicitAction is what a user did when asked for something. Values that are not
+// among the constants are kept.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult
+// Sent by the client; in the protocol since 2025-06-18. See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult
 type ElicitAction string
 
 // The known values of ElicitAction.
 const (
-	ElicitActionAccept  ElicitAction = "accept"
+	// ElicitActionAccept means that the user filled in the form and sent it.
+	ElicitActionAccept ElicitAction = "accept"
+	// ElicitActionDecline means that the user said no.
 	ElicitActionDecline ElicitAction = "decline"
-	ElicitActionCancel  ElicitAction = "cancel"
+	// ElicitActionCancel means that the user said neither yes nor no, but
+	// closed the window, for example.
+	ElicitActionCancel ElicitAction = "cancel"
 )
 
 // Known reports whether x is one of the constants.
@@ -24,18 +29,22 @@ func (x ElicitAction) Known() bool {
 	return false
 }
 
-// IncludeContext is an open set of strings: values that are not among the
-// constants are kept.
+// IncludeContext says from which servers context goes into a prompt. Values
+// that are not among the constants are kept.
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#createmessagerequest
+// Sent by the server; in the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#createmessagerequest
 type IncludeContext string
 
 // The known values of IncludeContext.
 const (
-	IncludeContextNone       IncludeContext = "none"
+	// IncludeContextNone leaves the prompt without context from servers.
+	IncludeContextNone IncludeContext = "none"
+	// IncludeContextThisServer asks for context from the server that sends the
+	// request.
 	IncludeContextThisServer IncludeContext = "thisServer"
+	// IncludeContextAllServers asks for context from every server that the
+	// client is connected to.
 	IncludeContextAllServers IncludeContext = "allServers"
 )
 
@@ -48,23 +57,31 @@ func (x IncludeContext) Known() bool {
 	return false
 }
 
-// LoggingLevel is an open set of strings: values that are not among the
-// constants are kept.
+// LoggingLevel is the severity of a log message, in the eight steps of syslog
+// (RFC 5424) from debug up to emergency. Severity puts them in order. Values
+// that are not among the constants are kept.
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#logginglevel
+// In the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#logginglevel
 type LoggingLevel string
 
 // The known values of LoggingLevel.
 const (
-	LoggingLevelDebug     LoggingLevel = "debug"
-	LoggingLevelInfo      LoggingLevel = "info"
-	LoggingLevelNotice    LoggingLevel = "notice"
-	LoggingLevelWarning   LoggingLevel = "warning"
-	LoggingLevelError     LoggingLevel = "error"
-	LoggingLevelCritical  LoggingLevel = "critical"
-	LoggingLevelAlert     LoggingLevel = "alert"
+	// LoggingLevelDebug is detail that helps to find a bug.
+	LoggingLevelDebug LoggingLevel = "debug"
+	// LoggingLevelInfo is what happens in normal work.
+	LoggingLevelInfo LoggingLevel = "info"
+	// LoggingLevelNotice is normal too, but worth a look.
+	LoggingLevelNotice LoggingLevel = "notice"
+	// LoggingLevelWarning is something that may turn into an error.
+	LoggingLevelWarning LoggingLevel = "warning"
+	// LoggingLevelError is something that went wrong.
+	LoggingLevelError LoggingLevel = "error"
+	// LoggingLevelCritical is a part of the server that has failed.
+	LoggingLevelCritical LoggingLevel = "critical"
+	// LoggingLevelAlert is something that has to be mended at once.
+	LoggingLevelAlert LoggingLevel = "alert"
+	// LoggingLevelEmergency is a system that can no longer be used.
 	LoggingLevelEmergency LoggingLevel = "emergency"
 )
 
@@ -101,15 +118,18 @@ func (x LoggingLevel) Severity() int {
 	return -1
 }
 
-// NumberType is an open set of strings: values that are not among the constants
-// are kept.
+// NumberType is a kind of number in a form. Values that are not among the
+// constants are kept.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#numberschema
+// Sent by the server; in the protocol since 2025-06-18. See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#numberschema
 type NumberType string
 
 // The known values of NumberType.
 const (
-	NumberTypeNumber  NumberType = "number"
+	// NumberTypeNumber allows fractions.
+	NumberTypeNumber NumberType = "number"
+	// NumberTypeInteger allows whole numbers only.
 	NumberTypeInteger NumberType = "integer"
 )
 
@@ -122,17 +142,18 @@ func (x NumberType) Known() bool {
 	return false
 }
 
-// Role is an open set of strings: values that are not among the constants are
-// kept.
+// Role is a side of a conversation with a model. Values that are not among the
+// constants are kept.
 //
-// It is there since revision 2024-11-05.
-//
+// In the protocol since 2024-11-05.
 // See https://modelcontextprotocol.io/specification/2025-06-18/schema#role
 type Role string
 
 // The known values of Role.
 const (
-	RoleUser      Role = "user"
+	// RoleUser is the human's side.
+	RoleUser Role = "user"
+	// RoleAssistant is the model's side.
 	RoleAssistant Role = "assistant"
 )
 
@@ -145,19 +166,22 @@ func (x Role) Known() bool {
 	return false
 }
 
-// StopReason is an open set of strings: values that are not among the constants
-// are kept.
+// StopReason is why a model stopped writing. Providers have others besides
+// these. Values that are not among the constants are kept.
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#createmessageresult
+// Sent by the client; in the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#createmessageresult
 type StopReason string
 
 // The known values of StopReason.
 const (
-	StopReasonEndTurn      StopReason = "endTurn"
+	// StopReasonEndTurn means that the model had no more to say.
+	StopReasonEndTurn StopReason = "endTurn"
+	// StopReasonStopSequence means that the model wrote one of the
+	// StopSequences.
 	StopReasonStopSequence StopReason = "stopSequence"
-	StopReasonMaxTokens    StopReason = "maxTokens"
+	// StopReasonMaxTokens means that the model had used up MaxTokens.
+	StopReasonMaxTokens StopReason = "maxTokens"
 )
 
 // Known reports whether x is one of the constants.
@@ -169,17 +193,22 @@ func (x StopReason) Known() bool {
 	return false
 }
 
-// StringFormat is an open set of strings: values that are not among the
+// StringFormat is a kind of text in a form. Values that are not among the
 // constants are kept.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#stringschema
+// Sent by the server; in the protocol since 2025-06-18. See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#stringschema
 type StringFormat string
 
 // The known values of StringFormat.
 const (
-	StringFormatEmail    StringFormat = "email"
-	StringFormatURI      StringFormat = "uri"
-	StringFormatDate     StringFormat = "date"
+	// StringFormatEmail is an address to write to, such as ada@example.com.
+	StringFormatEmail StringFormat = "email"
+	// StringFormatURI is a URI with its scheme, such as https://example.com/a.
+	StringFormatURI StringFormat = "uri"
+	// StringFormatDate is a day, such as 2025-06-18.
+	StringFormatDate StringFormat = "date"
+	// StringFormatDateTime is a point in time, such as 2025-06-18T09:30:00Z.
 	StringFormatDateTime StringFormat = "date-time"
 )
 

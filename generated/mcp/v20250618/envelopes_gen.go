@@ -75,7 +75,11 @@ func appenderOf[T any, P interface {
 
 // CompleteRequest is a whole request of completion/complete.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
+// Complete suggests values for what the user is typing into an argument. The
+// method is completion/complete.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
 type CompleteRequest struct {
 	ID     jsonrpc.ID
 	Params *CompleteParams // required
@@ -105,7 +109,8 @@ func (x *CompleteRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // CompleteResponse is a whole answer to completion/complete: one member besides
 // ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
 type CompleteResponse struct {
 	ID     jsonrpc.ID
 	Result *CompleteResult
@@ -124,7 +129,11 @@ func (x *CompleteResponse) AppendJSON(b []byte) []byte {
 
 // ElicitRequest is a whole request of elicitation/create.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
+// Elicit asks the client's user for something. The method is
+// elicitation/create. New in revision 2025-06-18.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
 type ElicitRequest struct {
 	ID     jsonrpc.ID
 	Params ElicitParams // required
@@ -154,7 +163,8 @@ func (x *ElicitRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ElicitResponse is a whole answer to elicitation/create: one member besides ID
 // is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
 type ElicitResponse struct {
 	ID     jsonrpc.ID
 	Result *ElicitResult
@@ -173,7 +183,11 @@ func (x *ElicitResponse) AppendJSON(b []byte) []byte {
 
 // InitializeRequest is a whole request of initialize.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#initializerequest
+// Initialize opens a connection. The runtime sends and answers it. The method
+// is initialize.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#initializerequest
 type InitializeRequest struct {
 	ID     jsonrpc.ID
 	Params *InitializeParams // required
@@ -204,7 +218,8 @@ func (x *InitializeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // InitializeResponse is a whole answer to initialize: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#initializerequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#initializerequest
 type InitializeResponse struct {
 	ID     jsonrpc.ID
 	Result *InitializeResult
@@ -223,7 +238,11 @@ func (x *InitializeResponse) AppendJSON(b []byte) []byte {
 
 // SetLevelRequest is a whole request of logging/setLevel.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#setlevelrequest
+// SetLevel sets from which level on the server sends its log to the client. The
+// method is logging/setLevel.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#setlevelrequest
 type SetLevelRequest struct {
 	ID     jsonrpc.ID
 	Params *SetLevelParams // required
@@ -253,7 +272,8 @@ func (x *SetLevelRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // SetLevelResponse is a whole answer to logging/setLevel: one member besides ID
 // is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#setlevelrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#setlevelrequest
 type SetLevelResponse struct {
 	ID     jsonrpc.ID
 	Result *EmptyResult
@@ -272,7 +292,11 @@ func (x *SetLevelResponse) AppendJSON(b []byte) []byte {
 
 // PingRequest is a whole request of ping.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#pingrequest
+// Ping asks whether the other side is still there. The runtime answers it. The
+// method is ping.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#pingrequest
 type PingRequest struct {
 	ID     jsonrpc.ID
 	Params *PingParams // nil if absent
@@ -301,7 +325,8 @@ func (x *PingRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 
 // PingResponse is a whole answer to ping: one member besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#pingrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#pingrequest
 type PingResponse struct {
 	ID     jsonrpc.ID
 	Result *EmptyResult
@@ -320,7 +345,11 @@ func (x *PingResponse) AppendJSON(b []byte) []byte {
 
 // GetPromptRequest is a whole request of prompts/get.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#getpromptrequest
+// GetPrompt fills in a prompt and gives its messages. The method is
+// prompts/get.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#getpromptrequest
 type GetPromptRequest struct {
 	ID     jsonrpc.ID
 	Params *GetPromptParams // required
@@ -351,7 +380,8 @@ func (x *GetPromptRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // GetPromptResponse is a whole answer to prompts/get: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#getpromptrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#getpromptrequest
 type GetPromptResponse struct {
 	ID     jsonrpc.ID
 	Result *GetPromptResult
@@ -370,7 +400,11 @@ func (x *GetPromptResponse) AppendJSON(b []byte) []byte {
 
 // ListPromptsRequest is a whole request of prompts/list.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#listpromptsrequest
+// ListPrompts gives a page of the prompts that the server has. The method is
+// prompts/list.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#listpromptsrequest
 type ListPromptsRequest struct {
 	ID     jsonrpc.ID
 	Params *ListPromptsParams // nil if absent
@@ -401,7 +435,8 @@ func (x *ListPromptsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ListPromptsResponse is a whole answer to prompts/list: one member besides ID
 // is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#listpromptsrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#listpromptsrequest
 type ListPromptsResponse struct {
 	ID     jsonrpc.ID
 	Result *ListPromptsResult
@@ -420,7 +455,11 @@ func (x *ListPromptsResponse) AppendJSON(b []byte) []byte {
 
 // ListResourcesRequest is a whole request of resources/list.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcesrequest
+// ListResources gives a page of the resources that the server lists. The method
+// is resources/list.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcesrequest
 type ListResourcesRequest struct {
 	ID     jsonrpc.ID
 	Params *ListResourcesParams // nil if absent
@@ -451,7 +490,8 @@ func (x *ListResourcesRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) 
 // ListResourcesResponse is a whole answer to resources/list: one member besides
 // ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcesrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcesrequest
 type ListResourcesResponse struct {
 	ID     jsonrpc.ID
 	Result *ListResourcesResult
@@ -470,7 +510,11 @@ func (x *ListResourcesResponse) AppendJSON(b []byte) []byte {
 
 // ReadResourceRequest is a whole request of resources/read.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#readresourcerequest
+// ReadResource gives the contents of a resource, as text or in base64. The
+// method is resources/read.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#readresourcerequest
 type ReadResourceRequest struct {
 	ID     jsonrpc.ID
 	Params *ReadResourceParams // required
@@ -501,7 +545,8 @@ func (x *ReadResourceRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ReadResourceResponse is a whole answer to resources/read: one member besides
 // ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#readresourcerequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#readresourcerequest
 type ReadResourceResponse struct {
 	ID     jsonrpc.ID
 	Result *ReadResourceResult
@@ -520,7 +565,11 @@ func (x *ReadResourceResponse) AppendJSON(b []byte) []byte {
 
 // SubscribeRequest is a whole request of resources/subscribe.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#subscriberequest
+// Subscribe starts to watch a resource: until Unsubscribe the server tells when
+// it changes. The method is resources/subscribe.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#subscriberequest
 type SubscribeRequest struct {
 	ID     jsonrpc.ID
 	Params *SubscribeParams // required
@@ -551,7 +600,8 @@ func (x *SubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // SubscribeResponse is a whole answer to resources/subscribe: one member
 // besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#subscriberequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#subscriberequest
 type SubscribeResponse struct {
 	ID     jsonrpc.ID
 	Result *EmptyResult
@@ -570,7 +620,11 @@ func (x *SubscribeResponse) AppendJSON(b []byte) []byte {
 
 // ListResourceTemplatesRequest is a whole request of resources/templates/list.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcetemplatesrequest
+// ListResourceTemplates gives a page of the patterns for resources that the
+// server does not list. The method is resources/templates/list.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcetemplatesrequest
 type ListResourceTemplatesRequest struct {
 	ID     jsonrpc.ID
 	Params *ListResourceTemplatesParams // nil if absent
@@ -601,7 +655,8 @@ func (x *ListResourceTemplatesRequest) DecodeResponse(f jsonrpc.Frame) (Message,
 // ListResourceTemplatesResponse is a whole answer to resources/templates/list:
 // one member besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcetemplatesrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcetemplatesrequest
 type ListResourceTemplatesResponse struct {
 	ID     jsonrpc.ID
 	Result *ListResourceTemplatesResult
@@ -620,7 +675,11 @@ func (x *ListResourceTemplatesResponse) AppendJSON(b []byte) []byte {
 
 // UnsubscribeRequest is a whole request of resources/unsubscribe.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#unsubscriberequest
+// Unsubscribe ends the watch over a resource. The method is
+// resources/unsubscribe.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#unsubscriberequest
 type UnsubscribeRequest struct {
 	ID     jsonrpc.ID
 	Params *UnsubscribeParams // required
@@ -651,7 +710,8 @@ func (x *UnsubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // UnsubscribeResponse is a whole answer to resources/unsubscribe: one member
 // besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#unsubscriberequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#unsubscriberequest
 type UnsubscribeResponse struct {
 	ID     jsonrpc.ID
 	Result *EmptyResult
@@ -670,7 +730,11 @@ func (x *UnsubscribeResponse) AppendJSON(b []byte) []byte {
 
 // ListRootsRequest is a whole request of roots/list.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#listrootsrequest
+// ListRoots gives the folders and files of the client's that the server may
+// work on. The method is roots/list.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#listrootsrequest
 type ListRootsRequest struct {
 	ID     jsonrpc.ID
 	Params *ListRootsParams // nil if absent
@@ -701,7 +765,8 @@ func (x *ListRootsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ListRootsResponse is a whole answer to roots/list: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#listrootsrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#listrootsrequest
 type ListRootsResponse struct {
 	ID     jsonrpc.ID
 	Result *ListRootsResult
@@ -720,7 +785,11 @@ func (x *ListRootsResponse) AppendJSON(b []byte) []byte {
 
 // CreateMessageRequest is a whole request of sampling/createMessage.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#createmessagerequest
+// CreateMessage asks the client's model for the next message of a conversation.
+// The method is sampling/createMessage.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#createmessagerequest
 type CreateMessageRequest struct {
 	ID     jsonrpc.ID
 	Params *CreateMessageParams // required
@@ -751,7 +820,8 @@ func (x *CreateMessageRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) 
 // CreateMessageResponse is a whole answer to sampling/createMessage: one member
 // besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#createmessagerequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#createmessagerequest
 type CreateMessageResponse struct {
 	ID     jsonrpc.ID
 	Result *CreateMessageResult
@@ -770,7 +840,11 @@ func (x *CreateMessageResponse) AppendJSON(b []byte) []byte {
 
 // CallToolRequest is a whole request of tools/call.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#calltoolrequest
+// CallTool runs a tool with the given arguments and gives its output. The
+// method is tools/call.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#calltoolrequest
 type CallToolRequest struct {
 	ID     jsonrpc.ID
 	Params *CallToolParams // required
@@ -800,7 +874,8 @@ func (x *CallToolRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // CallToolResponse is a whole answer to tools/call: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#calltoolrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#calltoolrequest
 type CallToolResponse struct {
 	ID     jsonrpc.ID
 	Result *CallToolResult
@@ -819,7 +894,11 @@ func (x *CallToolResponse) AppendJSON(b []byte) []byte {
 
 // ListToolsRequest is a whole request of tools/list.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#listtoolsrequest
+// ListTools gives a page of the tools that the server has. The method is
+// tools/list.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#listtoolsrequest
 type ListToolsRequest struct {
 	ID     jsonrpc.ID
 	Params *ListToolsParams // nil if absent
@@ -850,7 +929,8 @@ func (x *ListToolsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ListToolsResponse is a whole answer to tools/list: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#listtoolsrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#listtoolsrequest
 type ListToolsResponse struct {
 	ID     jsonrpc.ID
 	Result *ListToolsResult
@@ -869,7 +949,13 @@ func (x *ListToolsResponse) AppendJSON(b []byte) []byte {
 
 // CancelledNotification is a whole notification of notifications/cancelled.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#cancellednotification
+// Cancelled says that the answer to a request is not wanted any more. It may
+// come too late, which does no harm. The runtime sends it when the context of a
+// call ends, and ends the context of the handler that it is about. The method
+// is notifications/cancelled.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#cancellednotification
 type CancelledNotification struct {
 	Params *CancelledParams // required
 }
@@ -883,7 +969,11 @@ func (x *CancelledNotification) AppendJSON(b []byte) []byte {
 
 // InitializedNotification is a whole notification of notifications/initialized.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#initializednotification
+// Initialized ends the handshake: the client is ready. The runtime sends it.
+// The method is notifications/initialized.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#initializednotification
 type InitializedNotification struct {
 	Params *InitializedParams // nil if absent
 }
@@ -897,7 +987,12 @@ func (x *InitializedNotification) AppendJSON(b []byte) []byte {
 
 // LoggingMessageNotification is a whole notification of notifications/message.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#loggingmessagenotification
+// LoggingMessage sends an entry of the server's log to the client. Before the
+// client has called logging/setLevel the server chooses what it sends. The
+// method is notifications/message.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#loggingmessagenotification
 type LoggingMessageNotification struct {
 	Params *LoggingMessageParams // required
 }
@@ -911,7 +1006,12 @@ func (x *LoggingMessageNotification) AppendJSON(b []byte) []byte {
 
 // ProgressNotification is a whole notification of notifications/progress.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#progressnotification
+// Progress tells how far a request has come that carries a progress token. The
+// runtime hands it to who made the request. The method is
+// notifications/progress.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#progressnotification
 type ProgressNotification struct {
 	Params *ProgressParams // required
 }
@@ -926,7 +1026,12 @@ func (x *ProgressNotification) AppendJSON(b []byte) []byte {
 // PromptListChangedNotification is a whole notification of
 // notifications/prompts/list_changed.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#promptlistchangednotification
+// PromptListChanged tells the client that prompts/list would now give something
+// else. It needs no subscription. The method is
+// notifications/prompts/list_changed.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#promptlistchangednotification
 type PromptListChangedNotification struct {
 	Params *PromptListChangedParams // nil if absent
 }
@@ -941,7 +1046,12 @@ func (x *PromptListChangedNotification) AppendJSON(b []byte) []byte {
 // ResourceListChangedNotification is a whole notification of
 // notifications/resources/list_changed.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcelistchangednotification
+// ResourceListChanged tells the client that resources/list would now give
+// something else. It needs no subscription. The method is
+// notifications/resources/list_changed.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcelistchangednotification
 type ResourceListChangedNotification struct {
 	Params *ResourceListChangedParams // nil if absent
 }
@@ -956,7 +1066,11 @@ func (x *ResourceListChangedNotification) AppendJSON(b []byte) []byte {
 // ResourceUpdatedNotification is a whole notification of
 // notifications/resources/updated.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#resourceupdatednotification
+// ResourceUpdated tells a client that watches a resource that it changed and
+// may be worth reading again. The method is notifications/resources/updated.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#resourceupdatednotification
 type ResourceUpdatedNotification struct {
 	Params *ResourceUpdatedParams // required
 }
@@ -971,7 +1085,11 @@ func (x *ResourceUpdatedNotification) AppendJSON(b []byte) []byte {
 // RootsListChangedNotification is a whole notification of
 // notifications/roots/list_changed.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#rootslistchangednotification
+// RootsListChanged tells the server that roots/list would now give something
+// else. The method is notifications/roots/list_changed.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#rootslistchangednotification
 type RootsListChangedNotification struct {
 	Params *RootsListChangedParams // nil if absent
 }
@@ -986,7 +1104,12 @@ func (x *RootsListChangedNotification) AppendJSON(b []byte) []byte {
 // ToolListChangedNotification is a whole notification of
 // notifications/tools/list_changed.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#toollistchangednotification
+// ToolListChanged tells the client that tools/list would now give something
+// else. It needs no subscription. The method is
+// notifications/tools/list_changed.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#toollistchangednotification
 type ToolListChangedNotification struct {
 	Params *ToolListChangedParams // nil if absent
 }

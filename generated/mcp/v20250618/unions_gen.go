@@ -4,12 +4,12 @@ package mcp
 
 import "github.com/goldwire/goldwire/runtime/wire"
 
-// CompleteReference is one of *PromptReference or *ResourceTemplateReference,
-// or *UnknownCompleteReference.
+// CompleteReference says what an argument belongs to: a prompt or a resource
+// template. It is one of [*PromptReference] or [*ResourceTemplateReference], or
+// [*UnknownCompleteReference].
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
+// Sent by the client; in the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
 type CompleteReference interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -77,12 +77,12 @@ func DecodeCompleteReference(d *wire.Dec) (CompleteReference, error) {
 	return &UnknownCompleteReference{Tag: d.Own(tag), Raw: raw}, nil
 }
 
-// ContentBlock is one of *TextContent, *ImageContent, *AudioContent,
-// *ResourceLink or *EmbeddedResource, or *UnknownContentBlock.
+// ContentBlock is a piece of a tool's output or of a prompt's message. It is
+// one of [*TextContent], [*ImageContent], [*AudioContent], [*ResourceLink] or
+// [*EmbeddedResource], or [*UnknownContentBlock].
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#contentblock
+// Sent by the server; in the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#contentblock
 type ContentBlock interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -161,9 +161,11 @@ func DecodeContentBlock(d *wire.Dec) (ContentBlock, error) {
 	return &UnknownContentBlock{Tag: d.Own(tag), Raw: raw}, nil
 }
 
-// ElicitParams is one of *ElicitFormParams, or *UnknownElicitParams.
+// ElicitParams are the params of elicitation/create: what to ask the user. It
+// is one of [*ElicitFormParams], or [*UnknownElicitParams].
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
+// Sent by the server; in the protocol since 2025-06-18. See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
 type ElicitParams interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -230,9 +232,11 @@ func DecodeElicitParams(d *wire.Dec) (ElicitParams, error) {
 	return &UnknownElicitParams{Tag: d.Own(tag), Raw: raw}, nil
 }
 
-// ElicitValue is a JSON value of one of a few types.
+// ElicitValue is what a user filled into a field: a string, a number or a
+// boolean.
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult
+// Sent by the client; in the protocol since 2025-06-18. See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult
 type ElicitValue struct {
 	Raw wire.Raw // the value
 }
@@ -304,11 +308,12 @@ func (x ElicitValue) Bool() (bool, bool) {
 	return x.Raw.Bool()
 }
 
-// PrimitiveSchemaDefinition is one of *StringSchema, *NumberSchema,
-// *BooleanSchema or *LegacyTitledEnumSchema, or
-// *UnknownPrimitiveSchemaDefinition.
+// PrimitiveSchemaDefinition is a field of a form. It is one of [*StringSchema],
+// [*NumberSchema], [*BooleanSchema] or [*LegacyTitledEnumSchema], or
+// [*UnknownPrimitiveSchemaDefinition].
 //
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#primitiveschemadefinition
+// Sent by the server; in the protocol since 2025-06-18. See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#primitiveschemadefinition
 type PrimitiveSchemaDefinition interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -390,12 +395,12 @@ func DecodePrimitiveSchemaDefinition(d *wire.Dec) (PrimitiveSchemaDefinition, er
 	return &UnknownPrimitiveSchemaDefinition{Tag: d.Own(tag), Raw: raw}, nil
 }
 
-// ResourceContents is one of *TextResourceContents or *BlobResourceContents, or
-// *UnknownResourceContents.
+// ResourceContents is what a resource holds, either text or bytes. It is one of
+// [*TextResourceContents] or [*BlobResourceContents], or
+// [*UnknownResourceContents].
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#embeddedresource
+// Sent by the server; in the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#embeddedresource
 type ResourceContents interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -463,12 +468,12 @@ func DecodeResourceContents(d *wire.Dec) (ResourceContents, error) {
 	return &UnknownResourceContents{Tag: "", Raw: raw}, nil
 }
 
-// SamplingMessageContentBlock is one of *TextContent, *ImageContent or
-// *AudioContent, or *UnknownSamplingMessageContentBlock.
+// SamplingMessageContentBlock is a piece of a message in a conversation with a
+// model. It is one of [*TextContent], [*ImageContent] or [*AudioContent], or
+// [*UnknownSamplingMessageContentBlock].
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2025-06-18/schema#samplingmessage
+// In the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2025-06-18/schema#samplingmessage
 type SamplingMessageContentBlock interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.

@@ -15,36 +15,68 @@ import (
 type Client struct {
 	Info Implementation // what this client is
 
-	// Elicit is elicitation/create, which the client answers.
+	// Elicit asks the client's user for something. The method is
+	// elicitation/create. New in revision 2025-06-18.
 	Elicit func(context.Context, ElicitParams) (*ElicitResult, error)
-	// ListRoots is roots/list, which the client answers.
+
+	// ListRoots gives the folders and files of the client's that the server may
+	// work on. The method is roots/list.
 	ListRoots func(context.Context, *ListRootsParams) (*ListRootsResult, error)
-	// CreateMessage is sampling/createMessage, which the client answers.
+
+	// CreateMessage asks the client's model for the next message of a
+	// conversation. The method is sampling/createMessage.
 	CreateMessage func(context.Context, *CreateMessageParams) (*CreateMessageResult, error)
-	// CancelTask is tasks/cancel, which either side answers.
+
+	// CancelTask calls off a task that has not ended yet. The method is
+	// tasks/cancel. New in revision 2025-11-25.
 	CancelTask func(context.Context, *CancelTaskParams) (*CancelTaskResult, error)
-	// GetTask is tasks/get, which either side answers.
+
+	// GetTask gives a task as it stands. The method is tasks/get. New in
+	// revision 2025-11-25.
 	GetTask func(context.Context, *GetTaskParams) (*GetTaskResult, error)
-	// ListTasks is tasks/list, which either side answers.
+
+	// ListTasks gives a page of the tasks that the other side runs for the
+	// caller. The method is tasks/list. New in revision 2025-11-25.
 	ListTasks func(context.Context, *ListTasksParams) (*ListTasksResult, error)
-	// GetTaskPayload is tasks/result, which either side answers.
+
+	// GetTaskPayload waits for a task to end and gives the result of the
+	// request that became it. The method is tasks/result. New in revision
+	// 2025-11-25.
 	GetTaskPayload func(context.Context, *GetTaskPayloadParams) (*GetTaskPayloadResult, error)
-	// ElicitationComplete is notifications/elicitation/complete, which the client
-	// gets.
+
+	// ElicitationComplete tells the client that its user is done with a page:
+	// what waited for that can be tried again. The method is
+	// notifications/elicitation/complete. New in revision 2025-11-25.
 	ElicitationComplete func(context.Context, *ElicitationCompleteParams) error
-	// LoggingMessage is notifications/message, which the client gets.
+
+	// LoggingMessage sends an entry of the server's log to the client. Before
+	// the client has called logging/setLevel the server chooses what it sends.
+	// The method is notifications/message.
 	LoggingMessage func(context.Context, *LoggingMessageParams) error
-	// PromptListChanged is notifications/prompts/list_changed, which the client
-	// gets.
+
+	// PromptListChanged tells the client that prompts/list would now give
+	// something else. It needs no subscription. The method is
+	// notifications/prompts/list_changed.
 	PromptListChanged func(context.Context, *PromptListChangedParams) error
-	// ResourceListChanged is notifications/resources/list_changed, which the client
-	// gets.
+
+	// ResourceListChanged tells the client that resources/list would now give
+	// something else. It needs no subscription. The method is
+	// notifications/resources/list_changed.
 	ResourceListChanged func(context.Context, *ResourceListChangedParams) error
-	// ResourceUpdated is notifications/resources/updated, which the client gets.
+
+	// ResourceUpdated tells a client that watches a resource that it changed
+	// and may be worth reading again. The method is
+	// notifications/resources/updated.
 	ResourceUpdated func(context.Context, *ResourceUpdatedParams) error
-	// TaskStatus is notifications/tasks/status, which either side gets.
+
+	// TaskStatus tells the side that asked for a task how it stands now. None
+	// has to come: tasks/get is what to rely on. The method is
+	// notifications/tasks/status. New in revision 2025-11-25.
 	TaskStatus func(context.Context, *TaskStatusParams) error
-	// ToolListChanged is notifications/tools/list_changed, which the client gets.
+
+	// ToolListChanged tells the client that tools/list would now give something
+	// else. It needs no subscription. The method is
+	// notifications/tools/list_changed.
 	ToolListChanged func(context.Context, *ToolListChangedParams) error
 
 	// ElicitationForm advertises the capability elicitation.form.
@@ -69,8 +101,8 @@ type Client struct {
 	// Unknown answers requests of methods that this revision does not name; nil
 	// answers that there is no such method.
 	Unknown func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error)
-	// UnknownNotification gets notifications that this revision does not name; nil
-	// drops them.
+	// UnknownNotification gets notifications that this revision does not name;
+	// nil drops them.
 	UnknownNotification func(ctx context.Context, method string, params wire.Raw)
 	// Options are the limits of the connections.
 	Options jsonrpc.Options
@@ -301,37 +333,45 @@ func (r *RemoteServer) Close() error {
 	return r.conn.Close(context.Background())
 }
 
-// Complete calls completion/complete.
+// Complete suggests values for what the user is typing into an argument. The
+// method is completion/complete.
 func (r *RemoteServer) Complete(ctx context.Context, p *CompleteParams) (*CompleteResult, error) {
 	return jsonrpc.CallTyped[CompleteResult](ctx, r.conn, MethodCompletionComplete, p)
 }
 
-// SetLevel calls logging/setLevel.
+// SetLevel sets from which level on the server sends its log to the client. The
+// method is logging/setLevel.
 func (r *RemoteServer) SetLevel(ctx context.Context, p *SetLevelParams) (*EmptyResult, error) {
 	return jsonrpc.CallTyped[EmptyResult](ctx, r.conn, MethodLoggingSetLevel, p)
 }
 
-// RootsListChanged sends notifications/roots/list_changed.
+// RootsListChanged tells the server that roots/list would now give something
+// else. The method is notifications/roots/list_changed.
 func (r *RemoteServer) RootsListChanged(ctx context.Context, p *RootsListChangedParams) error {
 	return jsonrpc.Notify(ctx, r.conn, MethodNotificationsRootsListChanged, appenderOf(p))
 }
 
-// TaskStatus sends notifications/tasks/status.
+// TaskStatus tells the side that asked for a task how it stands now. None has
+// to come: tasks/get is what to rely on. The method is
+// notifications/tasks/status. New in revision 2025-11-25.
 func (r *RemoteServer) TaskStatus(ctx context.Context, p *TaskStatusParams) error {
 	return jsonrpc.Notify(ctx, r.conn, MethodNotificationsTasksStatus, appenderOf(p))
 }
 
-// Ping calls ping.
+// Ping asks whether the other side is still there. The runtime answers it. The
+// method is ping.
 func (r *RemoteServer) Ping(ctx context.Context, p *PingParams) (*EmptyResult, error) {
 	return jsonrpc.CallTyped[EmptyResult](ctx, r.conn, MethodPing, p)
 }
 
-// GetPrompt calls prompts/get.
+// GetPrompt fills in a prompt and gives its messages. The method is
+// prompts/get.
 func (r *RemoteServer) GetPrompt(ctx context.Context, p *GetPromptParams) (*GetPromptResult, error) {
 	return jsonrpc.CallTyped[GetPromptResult](ctx, r.conn, MethodPromptsGet, p)
 }
 
-// ListPrompts calls prompts/list.
+// ListPrompts gives a page of the prompts that the server has. The method is
+// prompts/list.
 func (r *RemoteServer) ListPrompts(ctx context.Context, p *ListPromptsParams) (*ListPromptsResult, error) {
 	return jsonrpc.CallTyped[ListPromptsResult](ctx, r.conn, MethodPromptsList, p)
 }
@@ -352,7 +392,8 @@ func (r *RemoteServer) Prompts(ctx context.Context, p *ListPromptsParams) iter.S
 		})
 }
 
-// ListResources calls resources/list.
+// ListResources gives a page of the resources that the server lists. The method
+// is resources/list.
 func (r *RemoteServer) ListResources(ctx context.Context, p *ListResourcesParams) (*ListResourcesResult, error) {
 	return jsonrpc.CallTyped[ListResourcesResult](ctx, r.conn, MethodResourcesList, p)
 }
@@ -373,17 +414,20 @@ func (r *RemoteServer) Resources(ctx context.Context, p *ListResourcesParams) it
 		})
 }
 
-// ReadResource calls resources/read.
+// ReadResource gives the contents of a resource, as text or in base64. The
+// method is resources/read.
 func (r *RemoteServer) ReadResource(ctx context.Context, p *ReadResourceParams) (*ReadResourceResult, error) {
 	return jsonrpc.CallTyped[ReadResourceResult](ctx, r.conn, MethodResourcesRead, p)
 }
 
-// Subscribe calls resources/subscribe.
+// Subscribe starts to watch a resource: until Unsubscribe the server tells when
+// it changes. The method is resources/subscribe.
 func (r *RemoteServer) Subscribe(ctx context.Context, p *SubscribeParams) (*EmptyResult, error) {
 	return jsonrpc.CallTyped[EmptyResult](ctx, r.conn, MethodResourcesSubscribe, p)
 }
 
-// ListResourceTemplates calls resources/templates/list.
+// ListResourceTemplates gives a page of the patterns for resources that the
+// server does not list. The method is resources/templates/list.
 func (r *RemoteServer) ListResourceTemplates(ctx context.Context, p *ListResourceTemplatesParams) (*ListResourceTemplatesResult, error) {
 	return jsonrpc.CallTyped[ListResourceTemplatesResult](ctx, r.conn, MethodResourcesTemplatesList, p)
 }
@@ -404,22 +448,26 @@ func (r *RemoteServer) ResourceTemplates(ctx context.Context, p *ListResourceTem
 		})
 }
 
-// Unsubscribe calls resources/unsubscribe.
+// Unsubscribe ends the watch over a resource. The method is
+// resources/unsubscribe.
 func (r *RemoteServer) Unsubscribe(ctx context.Context, p *UnsubscribeParams) (*EmptyResult, error) {
 	return jsonrpc.CallTyped[EmptyResult](ctx, r.conn, MethodResourcesUnsubscribe, p)
 }
 
-// CancelTask calls tasks/cancel.
+// CancelTask calls off a task that has not ended yet. The method is
+// tasks/cancel. New in revision 2025-11-25.
 func (r *RemoteServer) CancelTask(ctx context.Context, p *CancelTaskParams) (*CancelTaskResult, error) {
 	return jsonrpc.CallTyped[CancelTaskResult](ctx, r.conn, MethodTasksCancel, p)
 }
 
-// GetTask calls tasks/get.
+// GetTask gives a task as it stands. The method is tasks/get. New in revision
+// 2025-11-25.
 func (r *RemoteServer) GetTask(ctx context.Context, p *GetTaskParams) (*GetTaskResult, error) {
 	return jsonrpc.CallTyped[GetTaskResult](ctx, r.conn, MethodTasksGet, p)
 }
 
-// ListTasks calls tasks/list.
+// ListTasks gives a page of the tasks that the other side runs for the caller.
+// The method is tasks/list. New in revision 2025-11-25.
 func (r *RemoteServer) ListTasks(ctx context.Context, p *ListTasksParams) (*ListTasksResult, error) {
 	return jsonrpc.CallTyped[ListTasksResult](ctx, r.conn, MethodTasksList, p)
 }
@@ -440,12 +488,14 @@ func (r *RemoteServer) Tasks(ctx context.Context, p *ListTasksParams) iter.Seq2[
 		})
 }
 
-// GetTaskPayload calls tasks/result.
+// GetTaskPayload waits for a task to end and gives the result of the request
+// that became it. The method is tasks/result. New in revision 2025-11-25.
 func (r *RemoteServer) GetTaskPayload(ctx context.Context, p *GetTaskPayloadParams) (*GetTaskPayloadResult, error) {
 	return jsonrpc.CallTyped[GetTaskPayloadResult](ctx, r.conn, MethodTasksResult, p)
 }
 
-// CallTool calls tools/call.
+// CallTool runs a tool with the given arguments and gives its output. The
+// method is tools/call.
 //
 // When the params ask for a task the error may be a *TaskCreated.
 func (r *RemoteServer) CallTool(ctx context.Context, p *CallToolParams) (*CallToolResult, error) {
@@ -460,7 +510,8 @@ func (r *RemoteServer) CallTool(ctx context.Context, p *CallToolParams) (*CallTo
 	return jsonrpc.CallTyped[CallToolResult](ctx, r.conn, MethodToolsCall, p)
 }
 
-// ListTools calls tools/list.
+// ListTools gives a page of the tools that the server has. The method is
+// tools/list.
 func (r *RemoteServer) ListTools(ctx context.Context, p *ListToolsParams) (*ListToolsResult, error) {
 	return jsonrpc.CallTyped[ListToolsResult](ctx, r.conn, MethodToolsList, p)
 }

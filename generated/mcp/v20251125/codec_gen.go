@@ -10309,7 +10309,7 @@ func hasElicitParamsTask(p ElicitParams) bool {
 	return false
 }
 
-func isElicitParamsForm(p ElicitParams) bool {
+func isElicitFormParams(p ElicitParams) bool {
 	switch p.(type) {
 	case *ElicitFormParams:
 		return true
@@ -10317,7 +10317,7 @@ func isElicitParamsForm(p ElicitParams) bool {
 	return false
 }
 
-func isElicitParamsUrl(p ElicitParams) bool {
+func isElicitURLParams(p ElicitParams) bool {
 	switch p.(type) {
 	case *ElicitURLParams:
 		return true

@@ -2,19 +2,23 @@
 
 package mcp
 
-// ElicitAction is an open set of strings: values that are not among the
-// constants are kept.
+// ElicitAction is what a user did when asked for something. Values that are not
+// among the constants are kept.
 //
-// It is there since revision 2025-06-18.
-//
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult
+// In the protocol since 2025-06-18. See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult
 type ElicitAction string
 
 // The known values of ElicitAction.
 const (
-	ElicitActionAccept  ElicitAction = "accept"
+	// ElicitActionAccept means that the user filled in the form and sent it, or
+	// agreed to visit the page. What was done there is not known yet.
+	ElicitActionAccept ElicitAction = "accept"
+	// ElicitActionDecline means that the user said no.
 	ElicitActionDecline ElicitAction = "decline"
-	ElicitActionCancel  ElicitAction = "cancel"
+	// ElicitActionCancel means that the user said neither yes nor no, but
+	// closed the window, for example.
+	ElicitActionCancel ElicitAction = "cancel"
 )
 
 // Known reports whether x is one of the constants.
@@ -26,16 +30,19 @@ func (x ElicitAction) Known() bool {
 	return false
 }
 
-// IconTheme is an open set of strings: values that are not among the constants
+// IconTheme is a kind of background. Values that are not among the constants
 // are kept.
 //
+// In the protocol since 2025-11-25.
 // See https://modelcontextprotocol.io/specification/2025-11-25/schema#icon
 type IconTheme string
 
 // The known values of IconTheme.
 const (
+	// IconThemeLight is a bright background, as of paper.
 	IconThemeLight IconTheme = "light"
-	IconThemeDark  IconTheme = "dark"
+	// IconThemeDark is a dark background, as in a night mode.
+	IconThemeDark IconTheme = "dark"
 )
 
 // Known reports whether x is one of the constants.
@@ -47,18 +54,23 @@ func (x IconTheme) Known() bool {
 	return false
 }
 
-// IncludeContext is an open set of strings: values that are not among the
+// IncludeContext says from which servers context goes into a prompt. Only none
+// has a future: the others are on their way out. Values that are not among the
 // constants are kept.
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessagerequestparams
+// Sent by the server; in the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessagerequestparams
 type IncludeContext string
 
 // The known values of IncludeContext.
 const (
-	IncludeContextNone       IncludeContext = "none"
+	// IncludeContextNone leaves the prompt without context from servers.
+	IncludeContextNone IncludeContext = "none"
+	// IncludeContextThisServer asks for context from the server that sends the
+	// request.
 	IncludeContextThisServer IncludeContext = "thisServer"
+	// IncludeContextAllServers asks for context from every server that the
+	// client is connected to.
 	IncludeContextAllServers IncludeContext = "allServers"
 )
 
@@ -71,23 +83,31 @@ func (x IncludeContext) Known() bool {
 	return false
 }
 
-// LoggingLevel is an open set of strings: values that are not among the
-// constants are kept.
+// LoggingLevel is the severity of a log message, in the eight steps of syslog
+// (RFC 5424) from debug up to emergency. Severity puts them in order. Values
+// that are not among the constants are kept.
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#logginglevel
+// In the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#logginglevel
 type LoggingLevel string
 
 // The known values of LoggingLevel.
 const (
-	LoggingLevelDebug     LoggingLevel = "debug"
-	LoggingLevelInfo      LoggingLevel = "info"
-	LoggingLevelNotice    LoggingLevel = "notice"
-	LoggingLevelWarning   LoggingLevel = "warning"
-	LoggingLevelError     LoggingLevel = "error"
-	LoggingLevelCritical  LoggingLevel = "critical"
-	LoggingLevelAlert     LoggingLevel = "alert"
+	// LoggingLevelDebug is detail that helps to find a bug.
+	LoggingLevelDebug LoggingLevel = "debug"
+	// LoggingLevelInfo is what happens in normal work.
+	LoggingLevelInfo LoggingLevel = "info"
+	// LoggingLevelNotice is normal too, but worth a look.
+	LoggingLevelNotice LoggingLevel = "notice"
+	// LoggingLevelWarning is something that may turn into an error.
+	LoggingLevelWarning LoggingLevel = "warning"
+	// LoggingLevelError is something that went wrong.
+	LoggingLevelError LoggingLevel = "error"
+	// LoggingLevelCritical is a part of the server that has failed.
+	LoggingLevelCritical LoggingLevel = "critical"
+	// LoggingLevelAlert is something that has to be mended at once.
+	LoggingLevelAlert LoggingLevel = "alert"
+	// LoggingLevelEmergency is a system that can no longer be used.
 	LoggingLevelEmergency LoggingLevel = "emergency"
 )
 
@@ -124,17 +144,18 @@ func (x LoggingLevel) Severity() int {
 	return -1
 }
 
-// NumberType is an open set of strings: values that are not among the constants
-// are kept.
+// NumberType is a kind of number in a form. Values that are not among the
+// constants are kept.
 //
-// It is there since revision 2025-06-18.
-//
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#numberschema
+// Sent by the server; in the protocol since 2025-06-18. See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#numberschema
 type NumberType string
 
 // The known values of NumberType.
 const (
-	NumberTypeNumber  NumberType = "number"
+	// NumberTypeNumber allows fractions.
+	NumberTypeNumber NumberType = "number"
+	// NumberTypeInteger allows whole numbers only.
 	NumberTypeInteger NumberType = "integer"
 )
 
@@ -147,17 +168,18 @@ func (x NumberType) Known() bool {
 	return false
 }
 
-// Role is an open set of strings: values that are not among the constants are
-// kept.
+// Role is a side of a conversation with a model. Values that are not among the
+// constants are kept.
 //
-// It is there since revision 2024-11-05.
-//
+// In the protocol since 2024-11-05.
 // See https://modelcontextprotocol.io/specification/2025-11-25/schema#role
 type Role string
 
 // The known values of Role.
 const (
-	RoleUser      Role = "user"
+	// RoleUser is the human's side.
+	RoleUser Role = "user"
+	// RoleAssistant is the model's side.
 	RoleAssistant Role = "assistant"
 )
 
@@ -170,20 +192,25 @@ func (x Role) Known() bool {
 	return false
 }
 
-// StopReason is an open set of strings: values that are not among the constants
-// are kept.
+// StopReason is why a model stopped writing. Providers have others besides
+// these. Values that are not among the constants are kept.
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessageresult
+// In the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessageresult
 type StopReason string
 
 // The known values of StopReason.
 const (
-	StopReasonEndTurn      StopReason = "endTurn"
+	// StopReasonEndTurn means that the model had no more to say.
+	StopReasonEndTurn StopReason = "endTurn"
+	// StopReasonStopSequence means that the model wrote one of the
+	// StopSequences.
 	StopReasonStopSequence StopReason = "stopSequence"
-	StopReasonMaxTokens    StopReason = "maxTokens"
-	StopReasonToolUse      StopReason = "toolUse"
+	// StopReasonMaxTokens means that the model had used up MaxTokens.
+	StopReasonMaxTokens StopReason = "maxTokens"
+	// StopReasonToolUse means that the model waits for the results of tools.
+	// New in revision 2025-11-25.
+	StopReasonToolUse StopReason = "toolUse"
 )
 
 // Known reports whether x is one of the constants.
@@ -195,19 +222,22 @@ func (x StopReason) Known() bool {
 	return false
 }
 
-// StringFormat is an open set of strings: values that are not among the
+// StringFormat is a kind of text in a form. Values that are not among the
 // constants are kept.
 //
-// It is there since revision 2025-06-18.
-//
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#stringschema
+// Sent by the server; in the protocol since 2025-06-18. See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#stringschema
 type StringFormat string
 
 // The known values of StringFormat.
 const (
-	StringFormatEmail    StringFormat = "email"
-	StringFormatURI      StringFormat = "uri"
-	StringFormatDate     StringFormat = "date"
+	// StringFormatEmail is an address to write to, such as ada@example.com.
+	StringFormatEmail StringFormat = "email"
+	// StringFormatURI is a URI with its scheme, such as https://example.com/a.
+	StringFormatURI StringFormat = "uri"
+	// StringFormatDate is a day, such as 2025-06-18.
+	StringFormatDate StringFormat = "date"
+	// StringFormatDateTime is a point in time, such as 2025-06-18T09:30:00Z.
 	StringFormatDateTime StringFormat = "date-time"
 )
 
@@ -220,19 +250,27 @@ func (x StringFormat) Known() bool {
 	return false
 }
 
-// TaskStatus is an open set of strings: values that are not among the constants
-// are kept.
+// TaskStatus is how far a task has come. After completed, failed or cancelled
+// it does not change. Values that are not among the constants are kept.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatus
+// In the protocol since 2025-11-25. See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatus
 type TaskStatus string
 
 // The known values of TaskStatus.
 const (
-	TaskStatusWorking       TaskStatus = "working"
+	// TaskStatusWorking means that the request is being worked on.
+	TaskStatusWorking TaskStatus = "working"
+	// TaskStatusInputRequired means that the task waits for something from the
+	// side that asked for it. A call of tasks/result lets it ask.
 	TaskStatusInputRequired TaskStatus = "input_required"
-	TaskStatusCompleted     TaskStatus = "completed"
-	TaskStatusFailed        TaskStatus = "failed"
-	TaskStatusCancelled     TaskStatus = "cancelled"
+	// TaskStatusCompleted means that the result can be fetched.
+	TaskStatusCompleted TaskStatus = "completed"
+	// TaskStatusFailed means that the task ended with an error, or with a
+	// tool's result that has IsError.
+	TaskStatusFailed TaskStatus = "failed"
+	// TaskStatusCancelled means that the task was called off.
+	TaskStatusCancelled TaskStatus = "cancelled"
 )
 
 // Known reports whether x is one of the constants.
@@ -244,17 +282,21 @@ func (x TaskStatus) Known() bool {
 	return false
 }
 
-// TaskSupport is an open set of strings: values that are not among the
-// constants are kept.
+// TaskSupport says whether calls of a tool run as tasks. Values that are not
+// among the constants are kept.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolexecution
+// Sent by the server; in the protocol since 2025-11-25. See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#toolexecution
 type TaskSupport string
 
 // The known values of TaskSupport.
 const (
+	// TaskSupportForbidden means that a call must not ask for a task.
 	TaskSupportForbidden TaskSupport = "forbidden"
-	TaskSupportOptional  TaskSupport = "optional"
-	TaskSupportRequired  TaskSupport = "required"
+	// TaskSupportOptional means that a call may ask for a task.
+	TaskSupportOptional TaskSupport = "optional"
+	// TaskSupportRequired means that a call has to ask for a task.
+	TaskSupportRequired TaskSupport = "required"
 )
 
 // Known reports whether x is one of the constants.
@@ -266,17 +308,21 @@ func (x TaskSupport) Known() bool {
 	return false
 }
 
-// ToolChoiceMode is an open set of strings: values that are not among the
-// constants are kept.
+// ToolChoiceMode says whether a model may, must or must not call tools. Values
+// that are not among the constants are kept.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolchoice
+// Sent by the server; in the protocol since 2025-11-25. See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#toolchoice
 type ToolChoiceMode string
 
 // The known values of ToolChoiceMode.
 const (
-	ToolChoiceModeAuto     ToolChoiceMode = "auto"
+	// ToolChoiceModeAuto lets the model decide.
+	ToolChoiceModeAuto ToolChoiceMode = "auto"
+	// ToolChoiceModeRequired has the model call one tool or more.
 	ToolChoiceModeRequired ToolChoiceMode = "required"
-	ToolChoiceModeNone     ToolChoiceMode = "none"
+	// ToolChoiceModeNone forbids the model to call tools.
+	ToolChoiceModeNone ToolChoiceMode = "none"
 )
 
 // Known reports whether x is one of the constants.

@@ -75,7 +75,11 @@ func appenderOf[T any, P interface {
 
 // CompleteRequest is a whole request of completion/complete.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequest
+// Complete suggests values for what the user is typing into an argument. The
+// method is completion/complete.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequest
 type CompleteRequest struct {
 	ID     jsonrpc.ID
 	Params *CompleteParams // required
@@ -105,7 +109,8 @@ func (x *CompleteRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // CompleteResponse is a whole answer to completion/complete: one member besides
 // ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequest
 type CompleteResponse struct {
 	ID     jsonrpc.ID
 	Result *CompleteResult
@@ -124,7 +129,11 @@ func (x *CompleteResponse) AppendJSON(b []byte) []byte {
 
 // ElicitRequest is a whole request of elicitation/create.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequest
+// Elicit asks the client's user for something. The method is
+// elicitation/create. New in revision 2025-06-18.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequest
 type ElicitRequest struct {
 	ID     jsonrpc.ID
 	Params ElicitParams // required
@@ -158,7 +167,8 @@ func (x *ElicitRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ElicitResponse is a whole answer to elicitation/create: one member besides ID
 // is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequest
 type ElicitResponse struct {
 	ID     jsonrpc.ID
 	Result *ElicitResult
@@ -181,7 +191,11 @@ func (x *ElicitResponse) AppendJSON(b []byte) []byte {
 
 // InitializeRequest is a whole request of initialize.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequest
+// Initialize opens a connection. The runtime sends and answers it. The method
+// is initialize.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequest
 type InitializeRequest struct {
 	ID     jsonrpc.ID
 	Params *InitializeParams // required
@@ -212,7 +226,8 @@ func (x *InitializeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // InitializeResponse is a whole answer to initialize: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequest
 type InitializeResponse struct {
 	ID     jsonrpc.ID
 	Result *InitializeResult
@@ -231,7 +246,11 @@ func (x *InitializeResponse) AppendJSON(b []byte) []byte {
 
 // SetLevelRequest is a whole request of logging/setLevel.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequest
+// SetLevel sets from which level on the server sends its log to the client. The
+// method is logging/setLevel.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequest
 type SetLevelRequest struct {
 	ID     jsonrpc.ID
 	Params *SetLevelParams // required
@@ -261,7 +280,8 @@ func (x *SetLevelRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // SetLevelResponse is a whole answer to logging/setLevel: one member besides ID
 // is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequest
 type SetLevelResponse struct {
 	ID     jsonrpc.ID
 	Result *EmptyResult
@@ -280,7 +300,11 @@ func (x *SetLevelResponse) AppendJSON(b []byte) []byte {
 
 // PingRequest is a whole request of ping.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#pingrequest
+// Ping asks whether the other side is still there. The runtime answers it. The
+// method is ping.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#pingrequest
 type PingRequest struct {
 	ID     jsonrpc.ID
 	Params *PingParams // nil if absent
@@ -309,7 +333,8 @@ func (x *PingRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 
 // PingResponse is a whole answer to ping: one member besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#pingrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#pingrequest
 type PingResponse struct {
 	ID     jsonrpc.ID
 	Result *EmptyResult
@@ -328,7 +353,11 @@ func (x *PingResponse) AppendJSON(b []byte) []byte {
 
 // GetPromptRequest is a whole request of prompts/get.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptrequest
+// GetPrompt fills in a prompt and gives its messages. The method is
+// prompts/get.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptrequest
 type GetPromptRequest struct {
 	ID     jsonrpc.ID
 	Params *GetPromptParams // required
@@ -359,7 +388,8 @@ func (x *GetPromptRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // GetPromptResponse is a whole answer to prompts/get: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptrequest
 type GetPromptResponse struct {
 	ID     jsonrpc.ID
 	Result *GetPromptResult
@@ -378,7 +408,11 @@ func (x *GetPromptResponse) AppendJSON(b []byte) []byte {
 
 // ListPromptsRequest is a whole request of prompts/list.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#listpromptsrequest
+// ListPrompts gives a page of the prompts that the server has. The method is
+// prompts/list.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#listpromptsrequest
 type ListPromptsRequest struct {
 	ID     jsonrpc.ID
 	Params *ListPromptsParams // nil if absent
@@ -409,7 +443,8 @@ func (x *ListPromptsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ListPromptsResponse is a whole answer to prompts/list: one member besides ID
 // is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#listpromptsrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#listpromptsrequest
 type ListPromptsResponse struct {
 	ID     jsonrpc.ID
 	Result *ListPromptsResult
@@ -428,7 +463,11 @@ func (x *ListPromptsResponse) AppendJSON(b []byte) []byte {
 
 // ListResourcesRequest is a whole request of resources/list.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesrequest
+// ListResources gives a page of the resources that the server lists. The method
+// is resources/list.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesrequest
 type ListResourcesRequest struct {
 	ID     jsonrpc.ID
 	Params *ListResourcesParams // nil if absent
@@ -459,7 +498,8 @@ func (x *ListResourcesRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) 
 // ListResourcesResponse is a whole answer to resources/list: one member besides
 // ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesrequest
 type ListResourcesResponse struct {
 	ID     jsonrpc.ID
 	Result *ListResourcesResult
@@ -478,7 +518,11 @@ func (x *ListResourcesResponse) AppendJSON(b []byte) []byte {
 
 // ReadResourceRequest is a whole request of resources/read.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourcerequest
+// ReadResource gives the contents of a resource, as text or in base64. The
+// method is resources/read.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourcerequest
 type ReadResourceRequest struct {
 	ID     jsonrpc.ID
 	Params *ReadResourceParams // required
@@ -509,7 +553,8 @@ func (x *ReadResourceRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ReadResourceResponse is a whole answer to resources/read: one member besides
 // ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourcerequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourcerequest
 type ReadResourceResponse struct {
 	ID     jsonrpc.ID
 	Result *ReadResourceResult
@@ -528,7 +573,11 @@ func (x *ReadResourceResponse) AppendJSON(b []byte) []byte {
 
 // SubscribeRequest is a whole request of resources/subscribe.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequest
+// Subscribe starts to watch a resource: until Unsubscribe the server tells when
+// it changes. The method is resources/subscribe.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequest
 type SubscribeRequest struct {
 	ID     jsonrpc.ID
 	Params *SubscribeParams // required
@@ -559,7 +608,8 @@ func (x *SubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // SubscribeResponse is a whole answer to resources/subscribe: one member
 // besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequest
 type SubscribeResponse struct {
 	ID     jsonrpc.ID
 	Result *EmptyResult
@@ -578,7 +628,11 @@ func (x *SubscribeResponse) AppendJSON(b []byte) []byte {
 
 // ListResourceTemplatesRequest is a whole request of resources/templates/list.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesrequest
+// ListResourceTemplates gives a page of the patterns for resources that the
+// server does not list. The method is resources/templates/list.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesrequest
 type ListResourceTemplatesRequest struct {
 	ID     jsonrpc.ID
 	Params *ListResourceTemplatesParams // nil if absent
@@ -609,7 +663,8 @@ func (x *ListResourceTemplatesRequest) DecodeResponse(f jsonrpc.Frame) (Message,
 // ListResourceTemplatesResponse is a whole answer to resources/templates/list:
 // one member besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesrequest
 type ListResourceTemplatesResponse struct {
 	ID     jsonrpc.ID
 	Result *ListResourceTemplatesResult
@@ -628,7 +683,11 @@ func (x *ListResourceTemplatesResponse) AppendJSON(b []byte) []byte {
 
 // UnsubscribeRequest is a whole request of resources/unsubscribe.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequest
+// Unsubscribe ends the watch over a resource. The method is
+// resources/unsubscribe.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequest
 type UnsubscribeRequest struct {
 	ID     jsonrpc.ID
 	Params *UnsubscribeParams // required
@@ -659,7 +718,8 @@ func (x *UnsubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // UnsubscribeResponse is a whole answer to resources/unsubscribe: one member
 // besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequest
 type UnsubscribeResponse struct {
 	ID     jsonrpc.ID
 	Result *EmptyResult
@@ -678,7 +738,11 @@ func (x *UnsubscribeResponse) AppendJSON(b []byte) []byte {
 
 // ListRootsRequest is a whole request of roots/list.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsrequest
+// ListRoots gives the folders and files of the client's that the server may
+// work on. The method is roots/list.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsrequest
 type ListRootsRequest struct {
 	ID     jsonrpc.ID
 	Params *ListRootsParams // nil if absent
@@ -709,7 +773,8 @@ func (x *ListRootsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ListRootsResponse is a whole answer to roots/list: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsrequest
 type ListRootsResponse struct {
 	ID     jsonrpc.ID
 	Result *ListRootsResult
@@ -728,7 +793,11 @@ func (x *ListRootsResponse) AppendJSON(b []byte) []byte {
 
 // CreateMessageRequest is a whole request of sampling/createMessage.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessagerequest
+// CreateMessage asks the client's model for the next message of a conversation.
+// The method is sampling/createMessage.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessagerequest
 type CreateMessageRequest struct {
 	ID     jsonrpc.ID
 	Params *CreateMessageParams // required
@@ -763,7 +832,8 @@ func (x *CreateMessageRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) 
 // CreateMessageResponse is a whole answer to sampling/createMessage: one member
 // besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessagerequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessagerequest
 type CreateMessageResponse struct {
 	ID     jsonrpc.ID
 	Result *CreateMessageResult
@@ -786,7 +856,11 @@ func (x *CreateMessageResponse) AppendJSON(b []byte) []byte {
 
 // CancelTaskRequest is a whole request of tasks/cancel.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
+// CancelTask calls off a task that has not ended yet. The method is
+// tasks/cancel. New in revision 2025-11-25.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
 type CancelTaskRequest struct {
 	ID     jsonrpc.ID
 	Params *CancelTaskParams // required
@@ -817,7 +891,8 @@ func (x *CancelTaskRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // CancelTaskResponse is a whole answer to tasks/cancel: one member besides ID
 // is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
 type CancelTaskResponse struct {
 	ID     jsonrpc.ID
 	Result *CancelTaskResult
@@ -836,7 +911,11 @@ func (x *CancelTaskResponse) AppendJSON(b []byte) []byte {
 
 // GetTaskRequest is a whole request of tasks/get.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest
+// GetTask gives a task as it stands. The method is tasks/get. New in revision
+// 2025-11-25.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest
 type GetTaskRequest struct {
 	ID     jsonrpc.ID
 	Params *GetTaskParams // required
@@ -865,7 +944,8 @@ func (x *GetTaskRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 
 // GetTaskResponse is a whole answer to tasks/get: one member besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest
 type GetTaskResponse struct {
 	ID     jsonrpc.ID
 	Result *GetTaskResult
@@ -884,7 +964,11 @@ func (x *GetTaskResponse) AppendJSON(b []byte) []byte {
 
 // ListTasksRequest is a whole request of tasks/list.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest
+// ListTasks gives a page of the tasks that the other side runs for the caller.
+// The method is tasks/list. New in revision 2025-11-25.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest
 type ListTasksRequest struct {
 	ID     jsonrpc.ID
 	Params *ListTasksParams // nil if absent
@@ -915,7 +999,8 @@ func (x *ListTasksRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ListTasksResponse is a whole answer to tasks/list: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest
 type ListTasksResponse struct {
 	ID     jsonrpc.ID
 	Result *ListTasksResult
@@ -934,7 +1019,11 @@ func (x *ListTasksResponse) AppendJSON(b []byte) []byte {
 
 // GetTaskPayloadRequest is a whole request of tasks/result.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
+// GetTaskPayload waits for a task to end and gives the result of the request
+// that became it. The method is tasks/result. New in revision 2025-11-25.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
 type GetTaskPayloadRequest struct {
 	ID     jsonrpc.ID
 	Params *GetTaskPayloadParams // required
@@ -965,7 +1054,8 @@ func (x *GetTaskPayloadRequest) DecodeResponse(f jsonrpc.Frame) (Message, error)
 // GetTaskPayloadResponse is a whole answer to tasks/result: one member besides
 // ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
 type GetTaskPayloadResponse struct {
 	ID     jsonrpc.ID
 	Result *GetTaskPayloadResult
@@ -984,7 +1074,11 @@ func (x *GetTaskPayloadResponse) AppendJSON(b []byte) []byte {
 
 // CallToolRequest is a whole request of tools/call.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequest
+// CallTool runs a tool with the given arguments and gives its output. The
+// method is tools/call.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequest
 type CallToolRequest struct {
 	ID     jsonrpc.ID
 	Params *CallToolParams // required
@@ -1018,7 +1112,8 @@ func (x *CallToolRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // CallToolResponse is a whole answer to tools/call: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequest
 type CallToolResponse struct {
 	ID     jsonrpc.ID
 	Result *CallToolResult
@@ -1041,7 +1136,11 @@ func (x *CallToolResponse) AppendJSON(b []byte) []byte {
 
 // ListToolsRequest is a whole request of tools/list.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsrequest
+// ListTools gives a page of the tools that the server has. The method is
+// tools/list.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsrequest
 type ListToolsRequest struct {
 	ID     jsonrpc.ID
 	Params *ListToolsParams // nil if absent
@@ -1072,7 +1171,8 @@ func (x *ListToolsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ListToolsResponse is a whole answer to tools/list: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsrequest
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsrequest
 type ListToolsResponse struct {
 	ID     jsonrpc.ID
 	Result *ListToolsResult
@@ -1091,7 +1191,13 @@ func (x *ListToolsResponse) AppendJSON(b []byte) []byte {
 
 // CancelledNotification is a whole notification of notifications/cancelled.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#cancellednotification
+// Cancelled says that the answer to a request is not wanted any more. It may
+// come too late, which does no harm. The runtime sends it when the context of a
+// call ends, and ends the context of the handler that it is about. The method
+// is notifications/cancelled.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#cancellednotification
 type CancelledNotification struct {
 	Params *CancelledParams // required
 }
@@ -1106,7 +1212,12 @@ func (x *CancelledNotification) AppendJSON(b []byte) []byte {
 // ElicitationCompleteNotification is a whole notification of
 // notifications/elicitation/complete.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitationcompletenotification
+// ElicitationComplete tells the client that its user is done with a page: what
+// waited for that can be tried again. The method is
+// notifications/elicitation/complete. New in revision 2025-11-25.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitationcompletenotification
 type ElicitationCompleteNotification struct {
 	Params *ElicitationCompleteParams // required
 }
@@ -1120,7 +1231,11 @@ func (x *ElicitationCompleteNotification) AppendJSON(b []byte) []byte {
 
 // InitializedNotification is a whole notification of notifications/initialized.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#initializednotification
+// Initialized ends the handshake: the client is ready. The runtime sends it.
+// The method is notifications/initialized.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#initializednotification
 type InitializedNotification struct {
 	Params *InitializedParams // nil if absent
 }
@@ -1134,7 +1249,12 @@ func (x *InitializedNotification) AppendJSON(b []byte) []byte {
 
 // LoggingMessageNotification is a whole notification of notifications/message.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#loggingmessagenotification
+// LoggingMessage sends an entry of the server's log to the client. Before the
+// client has called logging/setLevel the server chooses what it sends. The
+// method is notifications/message.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#loggingmessagenotification
 type LoggingMessageNotification struct {
 	Params *LoggingMessageParams // required
 }
@@ -1148,7 +1268,12 @@ func (x *LoggingMessageNotification) AppendJSON(b []byte) []byte {
 
 // ProgressNotification is a whole notification of notifications/progress.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#progressnotification
+// Progress tells how far a request has come that carries a progress token. The
+// runtime hands it to who made the request. The method is
+// notifications/progress.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#progressnotification
 type ProgressNotification struct {
 	Params *ProgressParams // required
 }
@@ -1163,7 +1288,12 @@ func (x *ProgressNotification) AppendJSON(b []byte) []byte {
 // PromptListChangedNotification is a whole notification of
 // notifications/prompts/list_changed.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#promptlistchangednotification
+// PromptListChanged tells the client that prompts/list would now give something
+// else. It needs no subscription. The method is
+// notifications/prompts/list_changed.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#promptlistchangednotification
 type PromptListChangedNotification struct {
 	Params *PromptListChangedParams // nil if absent
 }
@@ -1178,7 +1308,12 @@ func (x *PromptListChangedNotification) AppendJSON(b []byte) []byte {
 // ResourceListChangedNotification is a whole notification of
 // notifications/resources/list_changed.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcelistchangednotification
+// ResourceListChanged tells the client that resources/list would now give
+// something else. It needs no subscription. The method is
+// notifications/resources/list_changed.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcelistchangednotification
 type ResourceListChangedNotification struct {
 	Params *ResourceListChangedParams // nil if absent
 }
@@ -1193,7 +1328,11 @@ func (x *ResourceListChangedNotification) AppendJSON(b []byte) []byte {
 // ResourceUpdatedNotification is a whole notification of
 // notifications/resources/updated.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#resourceupdatednotification
+// ResourceUpdated tells a client that watches a resource that it changed and
+// may be worth reading again. The method is notifications/resources/updated.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#resourceupdatednotification
 type ResourceUpdatedNotification struct {
 	Params *ResourceUpdatedParams // required
 }
@@ -1208,7 +1347,11 @@ func (x *ResourceUpdatedNotification) AppendJSON(b []byte) []byte {
 // RootsListChangedNotification is a whole notification of
 // notifications/roots/list_changed.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#rootslistchangednotification
+// RootsListChanged tells the server that roots/list would now give something
+// else. The method is notifications/roots/list_changed.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#rootslistchangednotification
 type RootsListChangedNotification struct {
 	Params *RootsListChangedParams // nil if absent
 }
@@ -1222,7 +1365,12 @@ func (x *RootsListChangedNotification) AppendJSON(b []byte) []byte {
 
 // TaskStatusNotification is a whole notification of notifications/tasks/status.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotification
+// TaskStatus tells the side that asked for a task how it stands now. None has
+// to come: tasks/get is what to rely on. The method is
+// notifications/tasks/status. New in revision 2025-11-25.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotification
 type TaskStatusNotification struct {
 	Params *TaskStatusParams // required
 }
@@ -1237,7 +1385,12 @@ func (x *TaskStatusNotification) AppendJSON(b []byte) []byte {
 // ToolListChangedNotification is a whole notification of
 // notifications/tools/list_changed.
 //
-// See https://modelcontextprotocol.io/specification/2025-11-25/schema#toollistchangednotification
+// ToolListChanged tells the client that tools/list would now give something
+// else. It needs no subscription. The method is
+// notifications/tools/list_changed.
+//
+// See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#toollistchangednotification
 type ToolListChangedNotification struct {
 	Params *ToolListChangedParams // nil if absent
 }

@@ -14,14 +14,29 @@ const Revision = "2025-11-25"
 
 // Constants of the specification.
 const (
-	CodeInternalError          = -32603
-	CodeInvalidParams          = -32602
-	CodeInvalidRequest         = -32600
-	CodeMethodNotFound         = -32601
-	CodeParseError             = -32700
-	CodeResourceNotFound       = -32002
+	// CodeInternalError answers a request that failed through no fault of who
+	// made it.
+	CodeInternalError = -32603
+	// CodeInvalidParams answers params that do not fit: a member that is
+	// missing, a tool or prompt that does not exist, a cursor that is no longer
+	// good.
+	CodeInvalidParams = -32602
+	// CodeInvalidRequest answers JSON that is no request of JSON-RPC.
+	CodeInvalidRequest = -32600
+	// CodeMethodNotFound answers a method that the other side does not have, or
+	// has not declared.
+	CodeMethodNotFound = -32601
+	// CodeParseError answers what is not JSON.
+	CodeParseError = -32700
+	// CodeResourceNotFound answers the URI of a resource that does not exist.
+	CodeResourceNotFound = -32002
+	// CodeURLElicitationRequired answers a request that has to wait until the
+	// user has visited the pages named in the error's data. New in revision
+	// 2025-11-25.
 	CodeURLElicitationRequired = -32042
-	MetaKeyRelatedTask         = "io.modelcontextprotocol/related-task"
+	// MetaKeyRelatedTask is the key of the [RelatedTaskMetadata] that ties a
+	// message to a task. New in revision 2025-11-25.
+	MetaKeyRelatedTask = "io.modelcontextprotocol/related-task"
 )
 
 // The methods.
@@ -512,7 +527,8 @@ func (x *RequestMeta) metadata() (m jsonrpc.Metadata) {
 	return m
 }
 
-// setMetadata writes what m holds; version, info and capabilities only where x says nothing.
+// setMetadata writes what m holds; version, info and capabilities only where x
+// says nothing.
 func (x *RequestMeta) setMetadata(m jsonrpc.Metadata) {
 	if !m.ProgressToken.IsZero() {
 		x.ProgressToken = m.ProgressToken
@@ -725,7 +741,10 @@ func (x *TaskCreated) Error() string {
 // IsResult marks the error as a result.
 func (*TaskCreated) IsResult() {}
 
-// NewURLElicitationRequiredError makes the error with code -32042.
+// NewURLElicitationRequiredError makes the error for a request that has to wait
+// until the user has visited some pages.
+//
+// Its code is -32042.
 // NewURLElicitationRequiredError makes the error with code -32042.
 func NewURLElicitationRequiredError(data *URLElicitationRequiredData) *jsonrpc.Error {
 	e := jsonrpc.NewError(-32042, "url elicitation required")

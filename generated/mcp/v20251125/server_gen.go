@@ -17,47 +17,83 @@ type Server struct {
 	Info         Implementation // what this server is
 	Instructions string         // how to use it, for the client's model; "" for none
 
-	// Complete is completion/complete, which the server answers.
+	// Complete suggests values for what the user is typing into an argument.
+	// The method is completion/complete.
 	Complete func(context.Context, *CompleteParams) (*CompleteResult, error)
-	// SetLevel is logging/setLevel, which the server answers.
+
+	// SetLevel sets from which level on the server sends its log to the client.
+	// The method is logging/setLevel.
 	SetLevel func(context.Context, *SetLevelParams) (*EmptyResult, error)
-	// GetPrompt is prompts/get, which the server answers.
+
+	// GetPrompt fills in a prompt and gives its messages. The method is
+	// prompts/get.
 	GetPrompt func(context.Context, *GetPromptParams) (*GetPromptResult, error)
-	// ListPrompts is prompts/list, which the server answers.
+
+	// ListPrompts gives a page of the prompts that the server has. The method
+	// is prompts/list.
 	ListPrompts func(context.Context, *ListPromptsParams) (*ListPromptsResult, error)
-	// ListResources is resources/list, which the server answers.
+
+	// ListResources gives a page of the resources that the server lists. The
+	// method is resources/list.
 	ListResources func(context.Context, *ListResourcesParams) (*ListResourcesResult, error)
-	// ReadResource is resources/read, which the server answers.
+
+	// ReadResource gives the contents of a resource, as text or in base64. The
+	// method is resources/read.
 	ReadResource func(context.Context, *ReadResourceParams) (*ReadResourceResult, error)
-	// Subscribe is resources/subscribe, which the server answers.
+
+	// Subscribe starts to watch a resource: until Unsubscribe the server tells
+	// when it changes. The method is resources/subscribe.
 	Subscribe func(context.Context, *SubscribeParams) (*EmptyResult, error)
-	// ListResourceTemplates is resources/templates/list, which the server answers.
+
+	// ListResourceTemplates gives a page of the patterns for resources that the
+	// server does not list. The method is resources/templates/list.
 	// While the funcs of its capability are set, nil answers an empty list.
 	ListResourceTemplates func(context.Context, *ListResourceTemplatesParams) (*ListResourceTemplatesResult, error)
-	// Unsubscribe is resources/unsubscribe, which the server answers.
+
+	// Unsubscribe ends the watch over a resource. The method is
+	// resources/unsubscribe.
 	Unsubscribe func(context.Context, *UnsubscribeParams) (*EmptyResult, error)
-	// CancelTask is tasks/cancel, which either side answers.
+
+	// CancelTask calls off a task that has not ended yet. The method is
+	// tasks/cancel. New in revision 2025-11-25.
 	CancelTask func(context.Context, *CancelTaskParams) (*CancelTaskResult, error)
-	// GetTask is tasks/get, which either side answers.
+
+	// GetTask gives a task as it stands. The method is tasks/get. New in
+	// revision 2025-11-25.
 	GetTask func(context.Context, *GetTaskParams) (*GetTaskResult, error)
-	// ListTasks is tasks/list, which either side answers.
+
+	// ListTasks gives a page of the tasks that the other side runs for the
+	// caller. The method is tasks/list. New in revision 2025-11-25.
 	ListTasks func(context.Context, *ListTasksParams) (*ListTasksResult, error)
-	// GetTaskPayload is tasks/result, which either side answers.
+
+	// GetTaskPayload waits for a task to end and gives the result of the
+	// request that became it. The method is tasks/result. New in revision
+	// 2025-11-25.
 	GetTaskPayload func(context.Context, *GetTaskPayloadParams) (*GetTaskPayloadResult, error)
-	// CallTool is tools/call, which the server answers.
+
+	// CallTool runs a tool with the given arguments and gives its output. The
+	// method is tools/call.
 	CallTool func(context.Context, *CallToolParams) (*CallToolResult, error)
-	// ListTools is tools/list, which the server answers.
+
+	// ListTools gives a page of the tools that the server has. The method is
+	// tools/list.
 	ListTools func(context.Context, *ListToolsParams) (*ListToolsResult, error)
-	// RootsListChanged is notifications/roots/list_changed, which the server gets.
+
+	// RootsListChanged tells the server that roots/list would now give
+	// something else. The method is notifications/roots/list_changed.
 	RootsListChanged func(context.Context, *RootsListChangedParams) error
-	// TaskStatus is notifications/tasks/status, which either side gets.
+
+	// TaskStatus tells the side that asked for a task how it stands now. None
+	// has to come: tasks/get is what to rely on. The method is
+	// notifications/tasks/status. New in revision 2025-11-25.
 	TaskStatus func(context.Context, *TaskStatusParams) error
 
 	// PromptsListChanged advertises the capability prompts.listChanged.
 	PromptsListChanged bool
 	// ResourcesListChanged advertises the capability resources.listChanged.
 	ResourcesListChanged bool
-	// TasksRequestsToolsCall advertises the capability tasks.requests.tools.call.
+	// TasksRequestsToolsCall advertises the capability
+	// tasks.requests.tools.call.
 	TasksRequestsToolsCall bool
 	// ToolsListChanged advertises the capability tools.listChanged.
 	ToolsListChanged bool
@@ -67,13 +103,13 @@ type Server struct {
 	// Unknown answers requests of methods that this revision does not name; nil
 	// answers that there is no such method.
 	Unknown func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error)
-	// UnknownNotification gets notifications that this revision does not name; nil
-	// drops them.
+	// UnknownNotification gets notifications that this revision does not name;
+	// nil drops them.
 	UnknownNotification func(ctx context.Context, method string, params wire.Raw)
 	// Options are the limits of the connections.
 	Options jsonrpc.Options
-	// Hub tells clients of changes from outside of handlers; nil makes one of its
-	// own for each Bind.
+	// Hub tells clients of changes from outside of handlers; nil makes one of
+	// its own for each Bind.
 	Hub *jsonrpc.Hub
 }
 
@@ -242,16 +278,17 @@ func (c RemoteClient) Capabilities() *ClientCapabilities {
 	return v
 }
 
-// Elicit calls elicitation/create.
+// Elicit asks the client's user for something. The method is
+// elicitation/create. New in revision 2025-06-18.
 //
 // When the params ask for a task the error may be a *TaskCreated.
 func (c RemoteClient) Elicit(ctx context.Context, p ElicitParams) (*ElicitResult, error) {
-	if isElicitParamsForm(p) {
+	if isElicitFormParams(p) {
 		if err := jsonrpc.RequireCapability(c.Conn(), MethodElicitationCreate, "elicitation.form", true); err != nil {
 			return nil, err
 		}
 	}
-	if isElicitParamsUrl(p) {
+	if isElicitURLParams(p) {
 		if err := jsonrpc.RequireCapability(c.Conn(), MethodElicitationCreate, "elicitation.url", false); err != nil {
 			return nil, err
 		}
@@ -267,7 +304,9 @@ func (c RemoteClient) Elicit(ctx context.Context, p ElicitParams) (*ElicitResult
 	return jsonrpc.CallTyped[ElicitResult](ctx, c.Conn(), MethodElicitationCreate, wrapElicitParams(p))
 }
 
-// ElicitationComplete sends notifications/elicitation/complete.
+// ElicitationComplete tells the client that its user is done with a page: what
+// waited for that can be tried again. The method is
+// notifications/elicitation/complete. New in revision 2025-11-25.
 func (c RemoteClient) ElicitationComplete(ctx context.Context, p *ElicitationCompleteParams) error {
 	return c.Peer.Notify(ctx, MethodNotificationsElicitationComplete, appenderOf(p))
 }
@@ -301,7 +340,9 @@ func (c RemoteClient) ResourceUpdated(ctx context.Context, uri string) error {
 	return c.Peer.ResourceUpdated(ctx, uri)
 }
 
-// TaskStatus sends notifications/tasks/status.
+// TaskStatus tells the side that asked for a task how it stands now. None has
+// to come: tasks/get is what to rely on. The method is
+// notifications/tasks/status. New in revision 2025-11-25.
 func (c RemoteClient) TaskStatus(ctx context.Context, p *TaskStatusParams) error {
 	return c.Peer.Notify(ctx, MethodNotificationsTasksStatus, appenderOf(p))
 }
@@ -312,17 +353,20 @@ func (c RemoteClient) ToolListChanged(ctx context.Context) error {
 	return c.Peer.ToolsListChanged(ctx)
 }
 
-// Ping calls ping.
+// Ping asks whether the other side is still there. The runtime answers it. The
+// method is ping.
 func (c RemoteClient) Ping(ctx context.Context, p *PingParams) (*EmptyResult, error) {
 	return jsonrpc.CallTyped[EmptyResult](ctx, c.Conn(), MethodPing, p)
 }
 
-// ListRoots calls roots/list.
+// ListRoots gives the folders and files of the client's that the server may
+// work on. The method is roots/list.
 func (c RemoteClient) ListRoots(ctx context.Context, p *ListRootsParams) (*ListRootsResult, error) {
 	return jsonrpc.CallTyped[ListRootsResult](ctx, c.Conn(), MethodRootsList, p)
 }
 
-// CreateMessage calls sampling/createMessage.
+// CreateMessage asks the client's model for the next message of a conversation.
+// The method is sampling/createMessage.
 //
 // When the params ask for a task the error may be a *TaskCreated.
 func (c RemoteClient) CreateMessage(ctx context.Context, p *CreateMessageParams) (*CreateMessageResult, error) {
@@ -342,17 +386,20 @@ func (c RemoteClient) CreateMessage(ctx context.Context, p *CreateMessageParams)
 	return jsonrpc.CallTyped[CreateMessageResult](ctx, c.Conn(), MethodSamplingCreateMessage, wrapCreateMessageParams(p))
 }
 
-// CancelTask calls tasks/cancel.
+// CancelTask calls off a task that has not ended yet. The method is
+// tasks/cancel. New in revision 2025-11-25.
 func (c RemoteClient) CancelTask(ctx context.Context, p *CancelTaskParams) (*CancelTaskResult, error) {
 	return jsonrpc.CallTyped[CancelTaskResult](ctx, c.Conn(), MethodTasksCancel, p)
 }
 
-// GetTask calls tasks/get.
+// GetTask gives a task as it stands. The method is tasks/get. New in revision
+// 2025-11-25.
 func (c RemoteClient) GetTask(ctx context.Context, p *GetTaskParams) (*GetTaskResult, error) {
 	return jsonrpc.CallTyped[GetTaskResult](ctx, c.Conn(), MethodTasksGet, p)
 }
 
-// ListTasks calls tasks/list.
+// ListTasks gives a page of the tasks that the other side runs for the caller.
+// The method is tasks/list. New in revision 2025-11-25.
 func (c RemoteClient) ListTasks(ctx context.Context, p *ListTasksParams) (*ListTasksResult, error) {
 	return jsonrpc.CallTyped[ListTasksResult](ctx, c.Conn(), MethodTasksList, p)
 }
@@ -373,7 +420,8 @@ func (c RemoteClient) Tasks(ctx context.Context, p *ListTasksParams) iter.Seq2[*
 		})
 }
 
-// GetTaskPayload calls tasks/result.
+// GetTaskPayload waits for a task to end and gives the result of the request
+// that became it. The method is tasks/result. New in revision 2025-11-25.
 func (c RemoteClient) GetTaskPayload(ctx context.Context, p *GetTaskPayloadParams) (*GetTaskPayloadResult, error) {
 	return jsonrpc.CallTyped[GetTaskPayloadResult](ctx, c.Conn(), MethodTasksResult, p)
 }

@@ -15,32 +15,50 @@ import (
 type Client struct {
 	Info Implementation // what this client is
 
-	// Elicit is elicitation/create, which the client answers.
+	// Elicit asks the client's user for something. The method is
+	// elicitation/create. New in revision 2025-06-18.
 	Elicit func(context.Context, ElicitParams) (*ElicitResult, error)
-	// ListRoots is roots/list, which the client answers.
+
+	// ListRoots gives the folders and files of the client's that the server may
+	// work on. The method is roots/list.
 	//
-	// Deprecated: The revision 2026-07-28 retires roots. Take folders and files as
-	// tool arguments, resource URIs or server configuration.
+	// Deprecated: The revision 2026-07-28 retires roots. Take folders and files
+	// as tool arguments, resource URIs or server configuration.
 	ListRoots func(context.Context, *ListRootsParams) (*ListRootsResult, error)
-	// CreateMessage is sampling/createMessage, which the client answers.
+
+	// CreateMessage asks the client's model for the next message of a
+	// conversation. The method is sampling/createMessage.
 	//
 	// Deprecated: The revision 2026-07-28 retires sampling. Call the model's
 	// provider from the server.
 	CreateMessage func(context.Context, *CreateMessageParams) (*CreateMessageResult, error)
-	// LoggingMessage is notifications/message, which the client gets.
+
+	// LoggingMessage sends an entry of the server's log, about a request that
+	// asks for entries of its level in its _meta; other requests get none. The
+	// method is notifications/message.
 	//
 	// Deprecated: The revision 2026-07-28 retires logging. Write diagnostics to
 	// standard error, or export them with OpenTelemetry.
 	LoggingMessage func(context.Context, *LoggingMessageParams) error
-	// PromptListChanged is notifications/prompts/list_changed, which the client
-	// gets.
+
+	// PromptListChanged tells a client that subscribed to it that prompts/list
+	// would now give something else. The method is
+	// notifications/prompts/list_changed.
 	PromptListChanged func(context.Context, *PromptListChangedParams) error
-	// ResourceListChanged is notifications/resources/list_changed, which the client
-	// gets.
+
+	// ResourceListChanged tells a client that subscribed to it that
+	// resources/list would now give something else. The method is
+	// notifications/resources/list_changed.
 	ResourceListChanged func(context.Context, *ResourceListChangedParams) error
-	// ResourceUpdated is notifications/resources/updated, which the client gets.
+
+	// ResourceUpdated tells a client that subscribed to a resource that it
+	// changed and may be worth reading again. The method is
+	// notifications/resources/updated.
 	ResourceUpdated func(context.Context, *ResourceUpdatedParams) error
-	// ToolListChanged is notifications/tools/list_changed, which the client gets.
+
+	// ToolListChanged tells a client that subscribed to it that tools/list
+	// would now give something else. The method is
+	// notifications/tools/list_changed.
 	ToolListChanged func(context.Context, *ToolListChangedParams) error
 
 	// ElicitationForm advertises the capability elicitation.form.
@@ -59,8 +77,8 @@ type Client struct {
 	// Unknown answers requests of methods that this revision does not name; nil
 	// answers that there is no such method.
 	Unknown func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error)
-	// UnknownNotification gets notifications that this revision does not name; nil
-	// drops them.
+	// UnknownNotification gets notifications that this revision does not name;
+	// nil drops them.
 	UnknownNotification func(ctx context.Context, method string, params wire.Raw)
 	// Options are the limits of the connections.
 	Options jsonrpc.Options
@@ -240,12 +258,14 @@ func (r *RemoteServer) Close() error {
 	return r.conn.Close(context.Background())
 }
 
-// Complete calls completion/complete.
+// Complete suggests values for what the user is typing into an argument. The
+// method is completion/complete.
 func (r *RemoteServer) Complete(ctx context.Context, p *CompleteParams) (*CompleteResult, error) {
 	return jsonrpc.CallTyped[CompleteResult](ctx, r.conn, MethodCompletionComplete, p)
 }
 
-// GetPrompt calls prompts/get.
+// GetPrompt fills in a prompt and gives its messages. The method is
+// prompts/get.
 //
 // What the server asks for meanwhile is answered by the funcs of the Client;
 // when there is none for it, the error is an *InputRequiredError.
@@ -253,7 +273,8 @@ func (r *RemoteServer) GetPrompt(ctx context.Context, p *GetPromptParams) (*GetP
 	return jsonrpc.CallRounds[GetPromptResult, InputRequiredError](ctx, r.conn, MethodPromptsGet, p)
 }
 
-// ListPrompts calls prompts/list.
+// ListPrompts gives a page of the prompts that the server has. The method is
+// prompts/list.
 func (r *RemoteServer) ListPrompts(ctx context.Context, p *ListPromptsParams) (*ListPromptsResult, error) {
 	return jsonrpc.CallTyped[ListPromptsResult](ctx, r.conn, MethodPromptsList, p)
 }
@@ -274,7 +295,8 @@ func (r *RemoteServer) Prompts(ctx context.Context, p *ListPromptsParams) iter.S
 		})
 }
 
-// ListResources calls resources/list.
+// ListResources gives a page of the resources that the server lists. The method
+// is resources/list.
 func (r *RemoteServer) ListResources(ctx context.Context, p *ListResourcesParams) (*ListResourcesResult, error) {
 	return jsonrpc.CallTyped[ListResourcesResult](ctx, r.conn, MethodResourcesList, p)
 }
@@ -295,7 +317,8 @@ func (r *RemoteServer) Resources(ctx context.Context, p *ListResourcesParams) it
 		})
 }
 
-// ReadResource calls resources/read.
+// ReadResource gives the contents of a resource, as text or in base64. The
+// method is resources/read.
 //
 // What the server asks for meanwhile is answered by the funcs of the Client;
 // when there is none for it, the error is an *InputRequiredError.
@@ -303,7 +326,8 @@ func (r *RemoteServer) ReadResource(ctx context.Context, p *ReadResourceParams) 
 	return jsonrpc.CallRounds[ReadResourceResult, InputRequiredError](ctx, r.conn, MethodResourcesRead, p)
 }
 
-// ListResourceTemplates calls resources/templates/list.
+// ListResourceTemplates gives a page of the patterns for resources that the
+// server does not list. The method is resources/templates/list.
 func (r *RemoteServer) ListResourceTemplates(ctx context.Context, p *ListResourceTemplatesParams) (*ListResourceTemplatesResult, error) {
 	return jsonrpc.CallTyped[ListResourceTemplatesResult](ctx, r.conn, MethodResourcesTemplatesList, p)
 }
@@ -324,12 +348,15 @@ func (r *RemoteServer) ResourceTemplates(ctx context.Context, p *ListResourceTem
 		})
 }
 
-// Discover calls server/discover.
+// Discover asks a server what it is. No client has to, for each request names
+// its revision anyway; every server answers. The runtime does. The method is
+// server/discover. New in revision 2026-07-28.
 func (r *RemoteServer) Discover(ctx context.Context, p *DiscoverParams) (*DiscoverResult, error) {
 	return jsonrpc.CallTyped[DiscoverResult](ctx, r.conn, MethodServerDiscover, p)
 }
 
-// CallTool calls tools/call.
+// CallTool runs a tool with the given arguments and gives its output. The
+// method is tools/call.
 //
 // What the server asks for meanwhile is answered by the funcs of the Client;
 // when there is none for it, the error is an *InputRequiredError.
@@ -337,7 +364,8 @@ func (r *RemoteServer) CallTool(ctx context.Context, p *CallToolParams) (*CallTo
 	return jsonrpc.CallRounds[CallToolResult, InputRequiredError](ctx, r.conn, MethodToolsCall, p)
 }
 
-// ListTools calls tools/list.
+// ListTools gives a page of the tools that the server has. The method is
+// tools/list.
 func (r *RemoteServer) ListTools(ctx context.Context, p *ListToolsParams) (*ListToolsResult, error) {
 	return jsonrpc.CallTyped[ListToolsResult](ctx, r.conn, MethodToolsList, p)
 }

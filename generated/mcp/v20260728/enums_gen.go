@@ -2,15 +2,20 @@
 
 package mcp
 
-// CacheScope is an open set of strings: values that are not among the constants
-// are kept.
+// CacheScope says who may be served a stored copy of a result. Values that are
+// not among the constants are kept.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresult
+// Sent by the server; in the protocol since 2026-07-28. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresult
 type CacheScope string
 
 // The known values of CacheScope.
 const (
-	CacheScopePublic  CacheScope = "public"
+	// CacheScopePublic means that the result holds nothing of one user alone: a
+	// cache may serve its copy to everybody.
+	CacheScopePublic CacheScope = "public"
+	// CacheScopePrivate means that a copy is good only for requests with the
+	// authorization that it was fetched with.
 	CacheScopePrivate CacheScope = "private"
 )
 
@@ -23,19 +28,23 @@ func (x CacheScope) Known() bool {
 	return false
 }
 
-// ElicitAction is an open set of strings: values that are not among the
-// constants are kept.
+// ElicitAction is what a user did when asked for something. Values that are not
+// among the constants are kept.
 //
-// It is there since revision 2025-06-18.
-//
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitresult
+// Sent by the client; in the protocol since 2025-06-18. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitresult
 type ElicitAction string
 
 // The known values of ElicitAction.
 const (
-	ElicitActionAccept  ElicitAction = "accept"
+	// ElicitActionAccept means that the user filled in the form and sent it, or
+	// agreed to visit the page. What was done there is not known yet.
+	ElicitActionAccept ElicitAction = "accept"
+	// ElicitActionDecline means that the user said no.
 	ElicitActionDecline ElicitAction = "decline"
-	ElicitActionCancel  ElicitAction = "cancel"
+	// ElicitActionCancel means that the user said neither yes nor no, but
+	// closed the window, for example.
+	ElicitActionCancel ElicitAction = "cancel"
 )
 
 // Known reports whether x is one of the constants.
@@ -47,18 +56,19 @@ func (x ElicitAction) Known() bool {
 	return false
 }
 
-// IconTheme is an open set of strings: values that are not among the constants
+// IconTheme is a kind of background. Values that are not among the constants
 // are kept.
 //
-// It is there since revision 2025-11-25.
-//
+// In the protocol since 2025-11-25.
 // See https://modelcontextprotocol.io/specification/2026-07-28/schema#icon
 type IconTheme string
 
 // The known values of IconTheme.
 const (
+	// IconThemeLight is a bright background, as of paper.
 	IconThemeLight IconTheme = "light"
-	IconThemeDark  IconTheme = "dark"
+	// IconThemeDark is a dark background, as in a night mode.
+	IconThemeDark IconTheme = "dark"
 )
 
 // Known reports whether x is one of the constants.
@@ -70,18 +80,23 @@ func (x IconTheme) Known() bool {
 	return false
 }
 
-// IncludeContext is an open set of strings: values that are not among the
+// IncludeContext says from which servers context goes into a prompt. Only none
+// has a future: the others are on their way out. Values that are not among the
 // constants are kept.
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessagerequestparams
+// Sent by the server; in the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessagerequestparams
 type IncludeContext string
 
 // The known values of IncludeContext.
 const (
-	IncludeContextNone       IncludeContext = "none"
+	// IncludeContextNone leaves the prompt without context from servers.
+	IncludeContextNone IncludeContext = "none"
+	// IncludeContextThisServer asks for context from the server that sends the
+	// request.
 	IncludeContextThisServer IncludeContext = "thisServer"
+	// IncludeContextAllServers asks for context from every server that the
+	// client is connected to.
 	IncludeContextAllServers IncludeContext = "allServers"
 )
 
@@ -94,12 +109,12 @@ func (x IncludeContext) Known() bool {
 	return false
 }
 
-// LoggingLevel is an open set of strings: values that are not among the
-// constants are kept.
+// LoggingLevel is the severity of a log message, in the eight steps of syslog
+// (RFC 5424) from debug up to emergency. Severity puts them in order. Values
+// that are not among the constants are kept.
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#logginglevel
+// In the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#logginglevel
 //
 // Deprecated: The revision 2026-07-28 retires logging. Write diagnostics to
 // standard error, or export them with OpenTelemetry.
@@ -107,13 +122,21 @@ type LoggingLevel string
 
 // The known values of LoggingLevel.
 const (
-	LoggingLevelDebug     LoggingLevel = "debug"
-	LoggingLevelInfo      LoggingLevel = "info"
-	LoggingLevelNotice    LoggingLevel = "notice"
-	LoggingLevelWarning   LoggingLevel = "warning"
-	LoggingLevelError     LoggingLevel = "error"
-	LoggingLevelCritical  LoggingLevel = "critical"
-	LoggingLevelAlert     LoggingLevel = "alert"
+	// LoggingLevelDebug is detail that helps to find a bug.
+	LoggingLevelDebug LoggingLevel = "debug"
+	// LoggingLevelInfo is what happens in normal work.
+	LoggingLevelInfo LoggingLevel = "info"
+	// LoggingLevelNotice is normal too, but worth a look.
+	LoggingLevelNotice LoggingLevel = "notice"
+	// LoggingLevelWarning is something that may turn into an error.
+	LoggingLevelWarning LoggingLevel = "warning"
+	// LoggingLevelError is something that went wrong.
+	LoggingLevelError LoggingLevel = "error"
+	// LoggingLevelCritical is a part of the server that has failed.
+	LoggingLevelCritical LoggingLevel = "critical"
+	// LoggingLevelAlert is something that has to be mended at once.
+	LoggingLevelAlert LoggingLevel = "alert"
+	// LoggingLevelEmergency is a system that can no longer be used.
 	LoggingLevelEmergency LoggingLevel = "emergency"
 )
 
@@ -150,17 +173,18 @@ func (x LoggingLevel) Severity() int {
 	return -1
 }
 
-// NumberType is an open set of strings: values that are not among the constants
-// are kept.
+// NumberType is a kind of number in a form. Values that are not among the
+// constants are kept.
 //
-// It is there since revision 2025-06-18.
-//
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#numberschema
+// Sent by the server; in the protocol since 2025-06-18. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#numberschema
 type NumberType string
 
 // The known values of NumberType.
 const (
-	NumberTypeNumber  NumberType = "number"
+	// NumberTypeNumber allows fractions.
+	NumberTypeNumber NumberType = "number"
+	// NumberTypeInteger allows whole numbers only.
 	NumberTypeInteger NumberType = "integer"
 )
 
@@ -173,15 +197,20 @@ func (x NumberType) Known() bool {
 	return false
 }
 
-// ResultType is an open set of strings: values that are not among the constants
-// are kept.
+// ResultType says what a result is, and so how to read it. Any other value
+// makes the result invalid, unless an extension explains it. Values that are
+// not among the constants are kept.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype
+// Sent by the server; in the protocol since 2026-07-28. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype
 type ResultType string
 
 // The known values of ResultType.
 const (
-	ResultTypeComplete      ResultType = "complete"
+	// ResultTypeComplete means that the result answers the request.
+	ResultTypeComplete ResultType = "complete"
+	// ResultTypeInputRequired means that it is an [InputRequiredResult]: the
+	// server needs something first.
 	ResultTypeInputRequired ResultType = "input_required"
 )
 
@@ -194,17 +223,18 @@ func (x ResultType) Known() bool {
 	return false
 }
 
-// Role is an open set of strings: values that are not among the constants are
-// kept.
+// Role is a side of a conversation with a model. Values that are not among the
+// constants are kept.
 //
-// It is there since revision 2024-11-05.
-//
+// In the protocol since 2024-11-05.
 // See https://modelcontextprotocol.io/specification/2026-07-28/schema#role
 type Role string
 
 // The known values of Role.
 const (
-	RoleUser      Role = "user"
+	// RoleUser is the human's side.
+	RoleUser Role = "user"
+	// RoleAssistant is the model's side.
 	RoleAssistant Role = "assistant"
 )
 
@@ -217,20 +247,25 @@ func (x Role) Known() bool {
 	return false
 }
 
-// StopReason is an open set of strings: values that are not among the constants
-// are kept.
+// StopReason is why a model stopped writing. Providers have others besides
+// these. Values that are not among the constants are kept.
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessageresult
+// Sent by the client; in the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessageresult
 type StopReason string
 
 // The known values of StopReason.
 const (
-	StopReasonEndTurn      StopReason = "endTurn"
+	// StopReasonEndTurn means that the model had no more to say.
+	StopReasonEndTurn StopReason = "endTurn"
+	// StopReasonStopSequence means that the model wrote one of the
+	// StopSequences.
 	StopReasonStopSequence StopReason = "stopSequence"
-	StopReasonMaxTokens    StopReason = "maxTokens"
-	StopReasonToolUse      StopReason = "toolUse"
+	// StopReasonMaxTokens means that the model had used up MaxTokens.
+	StopReasonMaxTokens StopReason = "maxTokens"
+	// StopReasonToolUse means that the model waits for the results of tools.
+	// New in revision 2025-11-25.
+	StopReasonToolUse StopReason = "toolUse"
 )
 
 // Known reports whether x is one of the constants.
@@ -242,19 +277,22 @@ func (x StopReason) Known() bool {
 	return false
 }
 
-// StringFormat is an open set of strings: values that are not among the
+// StringFormat is a kind of text in a form. Values that are not among the
 // constants are kept.
 //
-// It is there since revision 2025-06-18.
-//
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#stringschema
+// Sent by the server; in the protocol since 2025-06-18. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#stringschema
 type StringFormat string
 
 // The known values of StringFormat.
 const (
-	StringFormatEmail    StringFormat = "email"
-	StringFormatURI      StringFormat = "uri"
-	StringFormatDate     StringFormat = "date"
+	// StringFormatEmail is an address to write to, such as ada@example.com.
+	StringFormatEmail StringFormat = "email"
+	// StringFormatURI is a URI with its scheme, such as https://example.com/a.
+	StringFormatURI StringFormat = "uri"
+	// StringFormatDate is a day, such as 2025-06-18.
+	StringFormatDate StringFormat = "date"
+	// StringFormatDateTime is a point in time, such as 2025-06-18T09:30:00Z.
 	StringFormatDateTime StringFormat = "date-time"
 )
 
@@ -267,19 +305,21 @@ func (x StringFormat) Known() bool {
 	return false
 }
 
-// ToolChoiceMode is an open set of strings: values that are not among the
-// constants are kept.
+// ToolChoiceMode says whether a model may, must or must not call tools. Values
+// that are not among the constants are kept.
 //
-// It is there since revision 2025-11-25.
-//
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#toolchoice
+// Sent by the server; in the protocol since 2025-11-25. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#toolchoice
 type ToolChoiceMode string
 
 // The known values of ToolChoiceMode.
 const (
-	ToolChoiceModeAuto     ToolChoiceMode = "auto"
+	// ToolChoiceModeAuto lets the model decide.
+	ToolChoiceModeAuto ToolChoiceMode = "auto"
+	// ToolChoiceModeRequired has the model call one tool or more.
 	ToolChoiceModeRequired ToolChoiceMode = "required"
-	ToolChoiceModeNone     ToolChoiceMode = "none"
+	// ToolChoiceModeNone forbids the model to call tools.
+	ToolChoiceModeNone ToolChoiceMode = "none"
 )
 
 // Known reports whether x is one of the constants.

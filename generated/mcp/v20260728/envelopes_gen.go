@@ -75,7 +75,11 @@ func appenderOf[T any, P interface {
 
 // CompleteRequest is a whole request of completion/complete.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequest
+// Complete suggests values for what the user is typing into an argument. The
+// method is completion/complete.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequest
 type CompleteRequest struct {
 	ID     jsonrpc.ID
 	Params *CompleteParams // required
@@ -105,7 +109,8 @@ func (x *CompleteRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // CompleteResponse is a whole answer to completion/complete: one member besides
 // ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequest
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequest
 type CompleteResponse struct {
 	ID     jsonrpc.ID
 	Result *CompleteResult
@@ -124,7 +129,11 @@ func (x *CompleteResponse) AppendJSON(b []byte) []byte {
 
 // GetPromptRequest is a whole request of prompts/get.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequest
+// GetPrompt fills in a prompt and gives its messages. The method is
+// prompts/get.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequest
 type GetPromptRequest struct {
 	ID     jsonrpc.ID
 	Params *GetPromptParams // required
@@ -162,7 +171,8 @@ func (x *GetPromptRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // GetPromptResponse is a whole answer to prompts/get: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequest
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequest
 type GetPromptResponse struct {
 	ID            jsonrpc.ID
 	Result        *GetPromptResult
@@ -185,7 +195,11 @@ func (x *GetPromptResponse) AppendJSON(b []byte) []byte {
 
 // ListPromptsRequest is a whole request of prompts/list.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsrequest
+// ListPrompts gives a page of the prompts that the server has. The method is
+// prompts/list.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsrequest
 type ListPromptsRequest struct {
 	ID     jsonrpc.ID
 	Params *ListPromptsParams // required
@@ -216,7 +230,8 @@ func (x *ListPromptsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ListPromptsResponse is a whole answer to prompts/list: one member besides ID
 // is set.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsrequest
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsrequest
 type ListPromptsResponse struct {
 	ID     jsonrpc.ID
 	Result *ListPromptsResult
@@ -235,7 +250,11 @@ func (x *ListPromptsResponse) AppendJSON(b []byte) []byte {
 
 // ListResourcesRequest is a whole request of resources/list.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesrequest
+// ListResources gives a page of the resources that the server lists. The method
+// is resources/list.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesrequest
 type ListResourcesRequest struct {
 	ID     jsonrpc.ID
 	Params *ListResourcesParams // required
@@ -266,7 +285,8 @@ func (x *ListResourcesRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) 
 // ListResourcesResponse is a whole answer to resources/list: one member besides
 // ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesrequest
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesrequest
 type ListResourcesResponse struct {
 	ID     jsonrpc.ID
 	Result *ListResourcesResult
@@ -285,7 +305,11 @@ func (x *ListResourcesResponse) AppendJSON(b []byte) []byte {
 
 // ReadResourceRequest is a whole request of resources/read.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequest
+// ReadResource gives the contents of a resource, as text or in base64. The
+// method is resources/read.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequest
 type ReadResourceRequest struct {
 	ID     jsonrpc.ID
 	Params *ReadResourceParams // required
@@ -323,7 +347,8 @@ func (x *ReadResourceRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ReadResourceResponse is a whole answer to resources/read: one member besides
 // ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequest
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequest
 type ReadResourceResponse struct {
 	ID            jsonrpc.ID
 	Result        *ReadResourceResult
@@ -346,7 +371,11 @@ func (x *ReadResourceResponse) AppendJSON(b []byte) []byte {
 
 // ListResourceTemplatesRequest is a whole request of resources/templates/list.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesrequest
+// ListResourceTemplates gives a page of the patterns for resources that the
+// server does not list. The method is resources/templates/list.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesrequest
 type ListResourceTemplatesRequest struct {
 	ID     jsonrpc.ID
 	Params *ListResourceTemplatesParams // required
@@ -377,7 +406,8 @@ func (x *ListResourceTemplatesRequest) DecodeResponse(f jsonrpc.Frame) (Message,
 // ListResourceTemplatesResponse is a whole answer to resources/templates/list:
 // one member besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesrequest
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesrequest
 type ListResourceTemplatesResponse struct {
 	ID     jsonrpc.ID
 	Result *ListResourceTemplatesResult
@@ -396,7 +426,12 @@ func (x *ListResourceTemplatesResponse) AppendJSON(b []byte) []byte {
 
 // DiscoverRequest is a whole request of server/discover.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverrequest
+// Discover asks a server what it is. No client has to, for each request names
+// its revision anyway; every server answers. The runtime does. The method is
+// server/discover. New in revision 2026-07-28.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverrequest
 type DiscoverRequest struct {
 	ID     jsonrpc.ID
 	Params *DiscoverParams // required
@@ -426,7 +461,8 @@ func (x *DiscoverRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // DiscoverResponse is a whole answer to server/discover: one member besides ID
 // is set.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverrequest
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverrequest
 type DiscoverResponse struct {
 	ID     jsonrpc.ID
 	Result *DiscoverResult
@@ -445,7 +481,13 @@ func (x *DiscoverResponse) AppendJSON(b []byte) []byte {
 
 // SubscriptionsListenRequest is a whole request of subscriptions/listen.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequest
+// SubscriptionsListen opens a stream of notifications that lasts until one side
+// ends it. Over HTTP it takes the place of the GET stream of older revisions.
+// The runtime answers it. The method is subscriptions/listen. New in revision
+// 2026-07-28.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequest
 type SubscriptionsListenRequest struct {
 	ID     jsonrpc.ID
 	Params *SubscriptionsListenParams // required
@@ -476,7 +518,8 @@ func (x *SubscriptionsListenRequest) DecodeResponse(f jsonrpc.Frame) (Message, e
 // SubscriptionsListenResponse is a whole answer to subscriptions/listen: one
 // member besides ID is set.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequest
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequest
 type SubscriptionsListenResponse struct {
 	ID     jsonrpc.ID
 	Result *SubscriptionsListenResult
@@ -495,7 +538,11 @@ func (x *SubscriptionsListenResponse) AppendJSON(b []byte) []byte {
 
 // CallToolRequest is a whole request of tools/call.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequest
+// CallTool runs a tool with the given arguments and gives its output. The
+// method is tools/call.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequest
 type CallToolRequest struct {
 	ID     jsonrpc.ID
 	Params *CallToolParams // required
@@ -532,7 +579,8 @@ func (x *CallToolRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // CallToolResponse is a whole answer to tools/call: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequest
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequest
 type CallToolResponse struct {
 	ID            jsonrpc.ID
 	Result        *CallToolResult
@@ -555,7 +603,11 @@ func (x *CallToolResponse) AppendJSON(b []byte) []byte {
 
 // ListToolsRequest is a whole request of tools/list.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsrequest
+// ListTools gives a page of the tools that the server has. The method is
+// tools/list.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsrequest
 type ListToolsRequest struct {
 	ID     jsonrpc.ID
 	Params *ListToolsParams // required
@@ -586,7 +638,8 @@ func (x *ListToolsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // ListToolsResponse is a whole answer to tools/list: one member besides ID is
 // set.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsrequest
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsrequest
 type ListToolsResponse struct {
 	ID     jsonrpc.ID
 	Result *ListToolsResult
@@ -605,7 +658,14 @@ func (x *ListToolsResponse) AppendJSON(b []byte) []byte {
 
 // CancelledNotification is a whole notification of notifications/cancelled.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotification
+// Cancelled says that the answer to a request is not wanted any more. It may
+// come too late, which does no harm. The runtime sends it when the context of a
+// call ends, and ends the context of the handler that it is about. Over HTTP
+// closing the response says the same, and nothing is sent. The method is
+// notifications/cancelled.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotification
 type CancelledNotification struct {
 	Params *CancelledParams // required
 }
@@ -619,7 +679,12 @@ func (x *CancelledNotification) AppendJSON(b []byte) []byte {
 
 // LoggingMessageNotification is a whole notification of notifications/message.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotification
+// LoggingMessage sends an entry of the server's log, about a request that asks
+// for entries of its level in its _meta; other requests get none. The method is
+// notifications/message.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotification
 //
 // Deprecated: The revision 2026-07-28 retires logging. Write diagnostics to
 // standard error, or export them with OpenTelemetry.
@@ -636,7 +701,12 @@ func (x *LoggingMessageNotification) AppendJSON(b []byte) []byte {
 
 // ProgressNotification is a whole notification of notifications/progress.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#progressnotification
+// Progress tells how far a request has come that carries a progress token. The
+// runtime hands it to who made the request. The method is
+// notifications/progress.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#progressnotification
 type ProgressNotification struct {
 	Params *ProgressParams // required
 }
@@ -651,7 +721,12 @@ func (x *ProgressNotification) AppendJSON(b []byte) []byte {
 // PromptListChangedNotification is a whole notification of
 // notifications/prompts/list_changed.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#promptlistchangednotification
+// PromptListChanged tells a client that subscribed to it that prompts/list
+// would now give something else. The method is
+// notifications/prompts/list_changed.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#promptlistchangednotification
 type PromptListChangedNotification struct {
 	Params *PromptListChangedParams // nil if absent
 }
@@ -666,7 +741,12 @@ func (x *PromptListChangedNotification) AppendJSON(b []byte) []byte {
 // ResourceListChangedNotification is a whole notification of
 // notifications/resources/list_changed.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelistchangednotification
+// ResourceListChanged tells a client that subscribed to it that resources/list
+// would now give something else. The method is
+// notifications/resources/list_changed.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelistchangednotification
 type ResourceListChangedNotification struct {
 	Params *ResourceListChangedParams // nil if absent
 }
@@ -681,7 +761,12 @@ func (x *ResourceListChangedNotification) AppendJSON(b []byte) []byte {
 // ResourceUpdatedNotification is a whole notification of
 // notifications/resources/updated.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotification
+// ResourceUpdated tells a client that subscribed to a resource that it changed
+// and may be worth reading again. The method is
+// notifications/resources/updated.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotification
 type ResourceUpdatedNotification struct {
 	Params *ResourceUpdatedParams // required
 }
@@ -696,7 +781,12 @@ func (x *ResourceUpdatedNotification) AppendJSON(b []byte) []byte {
 // SubscriptionsAcknowledgedNotification is a whole notification of
 // notifications/subscriptions/acknowledged.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotification
+// SubscriptionsAcknowledged is the first notification of a subscription and
+// says what it will tell. The runtime sends it. The method is
+// notifications/subscriptions/acknowledged. New in revision 2026-07-28.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotification
 type SubscriptionsAcknowledgedNotification struct {
 	Params *SubscriptionsAcknowledgedParams // required
 }
@@ -711,7 +801,11 @@ func (x *SubscriptionsAcknowledgedNotification) AppendJSON(b []byte) []byte {
 // ToolListChangedNotification is a whole notification of
 // notifications/tools/list_changed.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#toollistchangednotification
+// ToolListChanged tells a client that subscribed to it that tools/list would
+// now give something else. The method is notifications/tools/list_changed.
+//
+// See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#toollistchangednotification
 type ToolListChangedNotification struct {
 	Params *ToolListChangedParams // nil if absent
 }

@@ -17,23 +17,59 @@ const Revision = "2026-07-28"
 
 // Constants of the specification.
 const (
-	CodeHeaderMismatch                  = -32020
-	CodeInternalError                   = -32603
-	CodeInvalidParams                   = -32602
-	CodeInvalidRequest                  = -32600
-	CodeMethodNotFound                  = -32601
+	// CodeHeaderMismatch answers an HTTP request with headers that are missing,
+	// are malformed, or contradict its body. The status is 400. New in revision
+	// 2026-07-28.
+	CodeHeaderMismatch = -32020
+	// CodeInternalError answers a request that failed through no fault of who
+	// made it.
+	CodeInternalError = -32603
+	// CodeInvalidParams answers params that do not fit: a member that is
+	// missing, in _meta for example, a tool, prompt or resource that does not
+	// exist, a cursor that is no longer good.
+	CodeInvalidParams = -32602
+	// CodeInvalidRequest answers JSON that is no request of JSON-RPC.
+	CodeInvalidRequest = -32600
+	// CodeMethodNotFound answers a method that the other side does not have, or
+	// has not declared.
+	CodeMethodNotFound = -32601
+	// CodeMissingRequiredClientCapability answers a request that needs a
+	// capability which the client did not declare with it. Over HTTP the status
+	// is 400. New in revision 2026-07-28.
 	CodeMissingRequiredClientCapability = -32021
-	CodeParseError                      = -32700
-	CodeUnsupportedProtocolVersion      = -32022
-	MetaKeyBaggage                      = "baggage"
-	MetaKeyClientCapabilities           = "io.modelcontextprotocol/clientCapabilities"
-	MetaKeyClientInfo                   = "io.modelcontextprotocol/clientInfo"
-	MetaKeyLogLevel                     = "io.modelcontextprotocol/logLevel"
-	MetaKeyProtocolVersion              = "io.modelcontextprotocol/protocolVersion"
-	MetaKeyServerInfo                   = "io.modelcontextprotocol/serverInfo"
-	MetaKeySubscriptionID               = "io.modelcontextprotocol/subscriptionId"
-	MetaKeyTraceParent                  = "traceparent"
-	MetaKeyTraceState                   = "tracestate"
+	// CodeParseError answers what is not JSON.
+	CodeParseError = -32700
+	// CodeUnsupportedProtocolVersion answers a request of a revision that the
+	// server does not speak. Over HTTP the status is 400. New in revision
+	// 2026-07-28.
+	CodeUnsupportedProtocolVersion = -32022
+	// MetaKeyBaggage is the key of values that travel along with a trace, as in
+	// the W3C header baggage. New in revision 2026-07-28.
+	MetaKeyBaggage = "baggage"
+	// MetaKeyClientCapabilities is the key of what the client can do for a
+	// request. Every request has it. New in revision 2026-07-28.
+	MetaKeyClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	// MetaKeyClientInfo is the key of the client program's name and version, in
+	// a request. New in revision 2026-07-28.
+	MetaKeyClientInfo = "io.modelcontextprotocol/clientInfo"
+	// MetaKeyLogLevel is the key of the level from which on a client wants the
+	// log about its request. New in revision 2026-07-28.
+	MetaKeyLogLevel = "io.modelcontextprotocol/logLevel"
+	// MetaKeyProtocolVersion is the key of the revision that a request speaks.
+	// Every request has it. New in revision 2026-07-28.
+	MetaKeyProtocolVersion = "io.modelcontextprotocol/protocolVersion"
+	// MetaKeyServerInfo is the key of the server program's name and version, in
+	// a result. New in revision 2026-07-28.
+	MetaKeyServerInfo = "io.modelcontextprotocol/serverInfo"
+	// MetaKeySubscriptionID is the key of the subscription that a notification,
+	// or the end of the subscription, belongs to. New in revision 2026-07-28.
+	MetaKeySubscriptionID = "io.modelcontextprotocol/subscriptionId"
+	// MetaKeyTraceParent is the key of the span that a message belongs to, as
+	// in the W3C header traceparent. New in revision 2026-07-28.
+	MetaKeyTraceParent = "traceparent"
+	// MetaKeyTraceState is the key of what tracing systems add to that, as in
+	// the W3C header tracestate. New in revision 2026-07-28.
+	MetaKeyTraceState = "tracestate"
 )
 
 // The methods.
@@ -362,7 +398,8 @@ func (x *NotificationMeta) metadata() (m jsonrpc.Metadata) {
 	return m
 }
 
-// setMetadata writes what m holds; version, info and capabilities only where x says nothing.
+// setMetadata writes what m holds; version, info and capabilities only where x
+// says nothing.
 func (x *NotificationMeta) setMetadata(m jsonrpc.Metadata) {
 	if !m.SubscriptionID.IsZero() {
 		x.SubscriptionID = m.SubscriptionID
@@ -458,7 +495,8 @@ func (x *RequestMeta) metadata() (m jsonrpc.Metadata) {
 	return m
 }
 
-// setMetadata writes what m holds; version, info and capabilities only where x says nothing.
+// setMetadata writes what m holds; version, info and capabilities only where x
+// says nothing.
 func (x *RequestMeta) setMetadata(m jsonrpc.Metadata) {
 	if v, ok := m.ClientCapabilities.(*ClientCapabilities); ok && v != nil && x.ClientCapabilities.isZero() {
 		x.ClientCapabilities = *v
@@ -691,12 +729,18 @@ func (x *InputRequiredError) State() (string, bool) {
 	return *x.RequestState, true
 }
 
-// NewHeaderMismatchError makes the error with code -32020.
+// NewHeaderMismatchError makes the error for an HTTP request with headers that
+// are missing, are malformed, or contradict its body.
+//
+// Its code is -32020.
 func NewHeaderMismatchError(message string) *jsonrpc.Error {
 	return jsonrpc.NewError(-32020, message)
 }
 
-// NewMissingRequiredClientCapabilityError makes the error with code -32021.
+// NewMissingRequiredClientCapabilityError makes the error for a request that
+// needs a capability which the client did not declare with it.
+//
+// Its code is -32021.
 // NewMissingRequiredClientCapabilityError makes the error with code -32021.
 func NewMissingRequiredClientCapabilityError(data *MissingRequiredClientCapabilityData) *jsonrpc.Error {
 	e := jsonrpc.NewError(-32021, "missing required client capability")
@@ -718,7 +762,10 @@ func MissingRequiredClientCapabilityDataOf(err error) (*MissingRequiredClientCap
 	return data, true
 }
 
-// NewUnsupportedProtocolVersionError makes the error with code -32022.
+// NewUnsupportedProtocolVersionError makes the error for a request of a
+// revision that the server does not speak.
+//
+// Its code is -32022.
 // NewUnsupportedProtocolVersionError makes the error with code -32022.
 func NewUnsupportedProtocolVersionError(data *UnsupportedProtocolVersionData) *jsonrpc.Error {
 	e := jsonrpc.NewError(-32022, "unsupported protocol version")
@@ -740,27 +787,42 @@ func UnsupportedProtocolVersionDataOf(err error) (*UnsupportedProtocolVersionDat
 	return data, true
 }
 
-// NewInvalidRequestError makes the error with code -32600.
+// NewInvalidRequestError makes the error for JSON that is no request of
+// JSON-RPC.
+//
+// Its code is -32600.
 func NewInvalidRequestError(message string) *jsonrpc.Error {
 	return jsonrpc.NewError(-32600, message)
 }
 
-// NewMethodNotFoundError makes the error with code -32601.
+// NewMethodNotFoundError makes the error for a method that the other side does
+// not have, or has not declared.
+//
+// Its code is -32601.
 func NewMethodNotFoundError(message string) *jsonrpc.Error {
 	return jsonrpc.NewError(-32601, message)
 }
 
-// NewInvalidParamsError makes the error with code -32602.
+// NewInvalidParamsError makes the error for params that do not fit: a member
+// that is missing, a tool, prompt or resource that does not exist, a cursor
+// that is no longer good.
+//
+// Its code is -32602.
 func NewInvalidParamsError(message string) *jsonrpc.Error {
 	return jsonrpc.NewError(-32602, message)
 }
 
-// NewInternalError makes the error with code -32603.
+// NewInternalError makes the error for a request that failed through no fault
+// of who made it.
+//
+// Its code is -32603.
 func NewInternalError(message string) *jsonrpc.Error {
 	return jsonrpc.NewError(-32603, message)
 }
 
-// NewParseError makes the error with code -32700.
+// NewParseError makes the error for text that is not JSON.
+//
+// Its code is -32700.
 func NewParseError(message string) *jsonrpc.Error {
 	return jsonrpc.NewError(-32700, message)
 }

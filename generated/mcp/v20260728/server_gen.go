@@ -16,22 +16,37 @@ type Server struct {
 	Info         Implementation // what this server is
 	Instructions string         // how to use it, for the client's model; "" for none
 
-	// Complete is completion/complete, which the server answers.
+	// Complete suggests values for what the user is typing into an argument.
+	// The method is completion/complete.
 	Complete func(context.Context, *CompleteParams) (*CompleteResult, error)
-	// GetPrompt is prompts/get, which the server answers.
+
+	// GetPrompt fills in a prompt and gives its messages. The method is
+	// prompts/get.
 	GetPrompt func(context.Context, *GetPromptParams) (*GetPromptResult, error)
-	// ListPrompts is prompts/list, which the server answers.
+
+	// ListPrompts gives a page of the prompts that the server has. The method
+	// is prompts/list.
 	ListPrompts func(context.Context, *ListPromptsParams) (*ListPromptsResult, error)
-	// ListResources is resources/list, which the server answers.
+
+	// ListResources gives a page of the resources that the server lists. The
+	// method is resources/list.
 	ListResources func(context.Context, *ListResourcesParams) (*ListResourcesResult, error)
-	// ReadResource is resources/read, which the server answers.
+
+	// ReadResource gives the contents of a resource, as text or in base64. The
+	// method is resources/read.
 	ReadResource func(context.Context, *ReadResourceParams) (*ReadResourceResult, error)
-	// ListResourceTemplates is resources/templates/list, which the server answers.
+
+	// ListResourceTemplates gives a page of the patterns for resources that the
+	// server does not list. The method is resources/templates/list.
 	// While the funcs of its capability are set, nil answers an empty list.
 	ListResourceTemplates func(context.Context, *ListResourceTemplatesParams) (*ListResourceTemplatesResult, error)
-	// CallTool is tools/call, which the server answers.
+
+	// CallTool runs a tool with the given arguments and gives its output. The
+	// method is tools/call.
 	CallTool func(context.Context, *CallToolParams) (*CallToolResult, error)
-	// ListTools is tools/list, which the server answers.
+
+	// ListTools gives a page of the tools that the server has. The method is
+	// tools/list.
 	ListTools func(context.Context, *ListToolsParams) (*ListToolsResult, error)
 
 	// Logging advertises the capability logging.
@@ -59,13 +74,13 @@ type Server struct {
 	// Unknown answers requests of methods that this revision does not name; nil
 	// answers that there is no such method.
 	Unknown func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error)
-	// UnknownNotification gets notifications that this revision does not name; nil
-	// drops them.
+	// UnknownNotification gets notifications that this revision does not name;
+	// nil drops them.
 	UnknownNotification func(ctx context.Context, method string, params wire.Raw)
 	// Options are the limits of the connections.
 	Options jsonrpc.Options
-	// Hub tells clients of changes from outside of handlers; nil makes one of its
-	// own for each Bind.
+	// Hub tells clients of changes from outside of handlers; nil makes one of
+	// its own for each Bind.
 	Hub *jsonrpc.Hub
 }
 

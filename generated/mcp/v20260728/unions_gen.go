@@ -8,12 +8,12 @@ import (
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
-// CompleteReference is one of *PromptReference or *ResourceTemplateReference,
-// or *UnknownCompleteReference.
+// CompleteReference says what an argument belongs to: a prompt or a resource
+// template. It is one of [*PromptReference] or [*ResourceTemplateReference], or
+// [*UnknownCompleteReference].
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequestparams
+// Sent by the client; in the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequestparams
 type CompleteReference interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -81,12 +81,12 @@ func DecodeCompleteReference(d *wire.Dec) (CompleteReference, error) {
 	return &UnknownCompleteReference{Tag: d.Own(tag), Raw: raw}, nil
 }
 
-// ContentBlock is one of *TextContent, *ImageContent, *AudioContent,
-// *ResourceLink or *EmbeddedResource, or *UnknownContentBlock.
+// ContentBlock is a piece of a tool's output or of a prompt's message. It is
+// one of [*TextContent], [*ImageContent], [*AudioContent], [*ResourceLink] or
+// [*EmbeddedResource], or [*UnknownContentBlock].
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#contentblock
+// In the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#contentblock
 type ContentBlock interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -165,12 +165,12 @@ func DecodeContentBlock(d *wire.Dec) (ContentBlock, error) {
 	return &UnknownContentBlock{Tag: d.Own(tag), Raw: raw}, nil
 }
 
-// ElicitParams is one of *ElicitFormParams or *ElicitURLParams, or
-// *UnknownElicitParams.
+// ElicitParams are the params of elicitation/create: what to ask the user, and
+// in which way. It is one of [*ElicitFormParams] or [*ElicitURLParams], or
+// [*UnknownElicitParams].
 //
-// It is there since revision 2025-06-18.
-//
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestparams
+// Sent by the server; in the protocol since 2025-06-18. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestparams
 type ElicitParams interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -241,11 +241,11 @@ func DecodeElicitParams(d *wire.Dec) (ElicitParams, error) {
 	return &UnknownElicitParams{Tag: d.Own(tag), Raw: raw}, nil
 }
 
-// ElicitValue is a JSON value of one of a few types.
+// ElicitValue is what a user filled into a field: a string, a number, a
+// boolean, or several strings.
 //
-// It is there since revision 2025-06-18.
-//
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitresult
+// Sent by the client; in the protocol since 2025-06-18. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitresult
 type ElicitValue struct {
 	Raw wire.Raw // the value
 }
@@ -338,10 +338,12 @@ func (x ElicitValue) Strings() ([]string, bool) {
 	return out, true
 }
 
-// InputRequest is one of *CreateMessageRequest, *ListRootsRequest or
-// *ElicitRequest, or *UnknownInputRequest.
+// InputRequest is something that a server needs from a client. It is one of
+// [*CreateMessageRequest], [*ListRootsRequest] or [*ElicitRequest], or
+// [*UnknownInputRequest].
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequest
+// Sent by the server; in the protocol since 2026-07-28. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequest
 type InputRequest interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -412,10 +414,11 @@ func DecodeInputRequest(d *wire.Dec) (InputRequest, error) {
 	return &UnknownInputRequest{Tag: d.Own(tag), Raw: raw}, nil
 }
 
-// InputResponse is a JSON value whose type the reader knows from what was asked
-// for.
+// InputResponse is what a client answers to an [InputRequest], as a bare
+// result. The server that asked knows which of the types it is.
 //
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponse
+// Sent by the client; in the protocol since 2026-07-28. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponse
 type InputResponse struct {
 	Raw wire.Raw // the value
 }
@@ -555,15 +558,14 @@ func (x InputResponses) Sampling(key string) (*CreateMessageResult, error) {
 	return r, nil
 }
 
-// PrimitiveSchemaDefinition is one of *StringSchema, *NumberSchema,
-// *BooleanSchema, *UntitledSingleSelectEnumSchema,
-// *TitledSingleSelectEnumSchema, *UntitledMultiSelectEnumSchema,
-// *TitledMultiSelectEnumSchema or *LegacyTitledEnumSchema, or
-// *UnknownPrimitiveSchemaDefinition.
+// PrimitiveSchemaDefinition is a field of a form. It is one of [*StringSchema],
+// [*NumberSchema], [*BooleanSchema], [*UntitledSingleSelectEnumSchema],
+// [*TitledSingleSelectEnumSchema], [*UntitledMultiSelectEnumSchema],
+// [*TitledMultiSelectEnumSchema] or [*LegacyTitledEnumSchema], or
+// [*UnknownPrimitiveSchemaDefinition].
 //
-// It is there since revision 2025-06-18.
-//
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#primitiveschemadefinition
+// Sent by the server; in the protocol since 2025-06-18. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#primitiveschemadefinition
 type PrimitiveSchemaDefinition interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -674,12 +676,12 @@ func DecodePrimitiveSchemaDefinition(d *wire.Dec) (PrimitiveSchemaDefinition, er
 	return &UnknownPrimitiveSchemaDefinition{Tag: d.Own(tag), Raw: raw}, nil
 }
 
-// ResourceContents is one of *TextResourceContents or *BlobResourceContents, or
-// *UnknownResourceContents.
+// ResourceContents is what a resource holds, either text or bytes. It is one of
+// [*TextResourceContents] or [*BlobResourceContents], or
+// [*UnknownResourceContents].
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#embeddedresource
+// In the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#embeddedresource
 type ResourceContents interface {
 	wire.Appender
 	// Validate reports what the specification does not allow.
@@ -747,11 +749,11 @@ func DecodeResourceContents(d *wire.Dec) (ResourceContents, error) {
 	return &UnknownResourceContents{Tag: "", Raw: raw}, nil
 }
 
-// SamplingContent is one SamplingMessageContentBlock or a list of them.
+// SamplingContent is what a message in a conversation with a model says: one
+// piece or several.
 //
-// It is there since revision 2025-11-25.
-//
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessageresult
+// In the protocol since 2025-11-25. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessageresult
 type SamplingContent struct {
 	Items []SamplingMessageContentBlock
 	// Array writes an array even of one item. Reading sets it to what came;
@@ -800,13 +802,13 @@ func (x *SamplingContent) UnmarshalJSON(data []byte) error {
 	return wire.Decode(bytes.Clone(data), wire.Options{}, x)
 }
 
-// SamplingMessageContentBlock is one of *TextContent, *ImageContent,
-// *AudioContent, *ToolUseContent or *ToolResultContent, or
-// *UnknownSamplingMessageContentBlock.
+// SamplingMessageContentBlock is a piece of a message in a conversation with a
+// model. It is one of [*TextContent], [*ImageContent], [*AudioContent],
+// [*ToolUseContent] or [*ToolResultContent], or
+// [*UnknownSamplingMessageContentBlock].
 //
-// It is there since revision 2024-11-05.
-//
-// See https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmessagecontentblock
+// In the protocol since 2024-11-05. See
+// https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmessagecontentblock
 //
 // Deprecated: The revision 2026-07-28 retires sampling. Call the model's
 // provider from the server.
