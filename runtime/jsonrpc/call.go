@@ -361,7 +361,7 @@ func (c *Conn) wait(ctx context.Context, w *call) error {
 }
 
 func reasonOf(cause error) string {
-	if errors.Is(cause, context.Canceled) && cause == context.Canceled { //nolint:errorlint // the bare sentinel says nothing
+	if errors.Is(cause, context.Canceled) && cause == context.Canceled {
 		return "the caller gave up"
 	}
 	return cause.Error()

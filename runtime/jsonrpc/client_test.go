@@ -273,7 +273,6 @@ func TestProgress(t *testing.T) {
 		})
 		params := &callToolParams{Name: "x"}
 		call := make(chan outcome, 1)
-		start := time.Now()
 		go func() {
 			res, err := r.CallTool(ctx, params)
 			call <- outcome{res, err}
@@ -297,7 +296,7 @@ func TestProgress(t *testing.T) {
 
 		call = r.goCall(ctx, "y")
 		p.talk(`< {"jsonrpc":"2.0","id":3,"method":"tools/call","params":"*"}`)
-		start = time.Now()
+		start := time.Now()
 		for range 20 {
 			time.Sleep(9 * time.Second)
 			say("3", `"progress":1,"message":"panic"`)

@@ -3,6 +3,7 @@ package jsonrpc_test
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,8 +15,8 @@ import (
 // fuzzExchange holds what a connection owes to a frame.
 type fuzzExchange struct {
 	t        *testing.T
-	replies  int
-	detached bool
+	replies  atomic.Int32
+	detached atomic.Bool
 }
 
 func (e *fuzzExchange) Notify(_ context.Context, f jsonrpc.Frame) error {
@@ -24,14 +25,14 @@ func (e *fuzzExchange) Notify(_ context.Context, f jsonrpc.Frame) error {
 }
 
 func (e *fuzzExchange) Reply(_ context.Context, f jsonrpc.Frame) error {
-	e.replies++
+	e.replies.Add(1)
 	if len(f.Data) > 0 {
 		e.check(f)
 	}
 	return nil
 }
 
-func (e *fuzzExchange) Detach() { e.detached = true }
+func (e *fuzzExchange) Detach() { e.detached.Store(true) }
 
 func (e *fuzzExchange) check(f jsonrpc.Frame) {
 	if _, err := wire.ParseRaw(f.Data); err != nil {
@@ -76,8 +77,8 @@ func FuzzReceive(f *testing.F) {
 			}
 			ex := &fuzzExchange{t: t}
 			conn.Receive(ctx, ex, jsonrpc.Frame{Data: msg}, false)
-			if ex.replies > 1 || ex.replies == 0 && !ex.detached {
-				t.Errorf("%d replies to %q", ex.replies, msg)
+			if n := ex.replies.Load(); n > 1 || n == 0 && !ex.detached.Load() {
+				t.Errorf("%d replies to %q", n, msg)
 			}
 			for n := range len(msg) {
 				conn.Receive(ctx, &fuzzExchange{t: t}, jsonrpc.Frame{Data: msg[:n], Err: jsonrpc.ErrTruncated}, false)

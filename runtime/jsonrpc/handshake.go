@@ -133,7 +133,7 @@ func Discover[R, P any, PR interface {
 		return nil, c.abandon(ctx, err)
 	}
 	if err := c.roundTrip(ctx, w, withMetadata(c, w, params)); err != nil {
-		if e, ok := err.(*Error); ok { //nolint:errorlint // roundTrip returns it bare
+		if e, ok := err.(*Error); ok {
 			return nil, e
 		}
 		return nil, c.abandon(ctx, err)

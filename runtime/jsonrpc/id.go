@@ -94,14 +94,13 @@ func (id *ID) DecodeJSON(d *wire.Dec) error {
 	default:
 		return d.Fail(wire.ErrType, "want a string or an integer, got "+k.String())
 	}
-	m := d.Pos()
 	r, err := d.Raw()
 	if err != nil {
 		return err
 	}
 	v, ok := idOf(r)
 	if !ok {
-		return &wire.Error{Kind: wire.ErrType, Msg: "want a string or an integer, got the fraction " + string(r), Offset: int64(m)}
+		return d.Fail(wire.ErrType, "want a string or an integer, got the fraction "+string(r))
 	}
 	*id = v
 	return nil

@@ -63,15 +63,3 @@ type Params[P any] interface {
 	// member for something ignore it.
 	SetMetadata(m Metadata)
 }
-
-// The generated types that a handler takes.
-type decoded[P any] interface {
-	*P
-	wire.Decoder
-}
-
-// The generated types that a handler returns.
-type appended[R any] interface {
-	*R
-	wire.Appender
-}

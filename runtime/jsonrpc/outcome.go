@@ -217,7 +217,7 @@ func CallRounds[R, I, P any, PR interface {
 		if err == nil {
 			return r, nil
 		}
-		need, ok := err.(PI) //nolint:errorlint // CallInput returns it bare
+		need, ok := err.(PI)
 		if !ok {
 			return nil, err
 		}

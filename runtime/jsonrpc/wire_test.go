@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -209,10 +208,4 @@ func request(id, method, params string) string {
 		params = `,"params":` + params
 	}
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q%s}`, id, method, params)
-}
-
-func sortedStrings(s []string) []string {
-	s = slices.Clone(s)
-	slices.Sort(s)
-	return s
 }
