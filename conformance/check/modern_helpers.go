@@ -96,8 +96,8 @@ func (c *Case) results(methods ...string) []served {
 type flight struct {
 	open map[string]*Frame // requests without an answer, by id
 	past map[string]*Frame // the answered ones
-	subs map[string]*Frame // open subscriptions; cancelled ones are not
-	gone map[string]*Frame // cancelled subscriptions
+	subs map[string]*Frame // open subscriptions
+	gone map[string]*Frame // those that were cancelled or answered
 }
 
 // follow visits the messages of the server in order, each together with what
@@ -116,6 +116,9 @@ func (t *Trace) follow(visit func(f *Frame, now *flight)) {
 				k := idKey(f.ID)
 				if req := now.open[k]; req != nil {
 					now.past[k] = req
+				}
+				if sub := now.subs[k]; sub != nil {
+					now.gone[k] = sub
 				}
 				delete(now.open, k)
 				delete(now.subs, k)

@@ -177,6 +177,8 @@ func modernMetaChecks() []Check {
 					case a == nil:
 					case a.OK():
 						c.Saw()
+					case len(c.results(req.Method)) == 0:
+						c.Blocked(req.Method + " is refused whenever it is asked for")
 					default:
 						c.Broken(a, "a result, since client information is optional", sayHow(a))
 					}
