@@ -80,6 +80,10 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"import", "--revision", "2030-01-02"}, exitUsage},
 		{[]string{"verify", "a"}, exitUsage},
 		{[]string{"verify", "--what"}, exitUsage},
+		{[]string{"docs", "--spec", "../../spec"}, exitOK},
+		{[]string{"docs", "--spec", t.TempDir()}, exitFailure},
+		{[]string{"docs", "--revision", "tomorrow"}, exitUsage},
+		{[]string{"docs", "a"}, exitUsage},
 		{[]string{"frobnicate"}, exitUsage},
 	} {
 		var out, errs testWriter
