@@ -79,7 +79,7 @@ func File(name string, data []byte, revision string) (map[string][]byte, error) 
 // FileDecisions is [File], and says what general rules decided in place of the
 // facts that a known revision has.
 func FileDecisions(name string, data []byte, revision string) (map[string][]byte, []*build.Decision, error) {
-	pkg, decisions, err := build.FileDecisions(name, data, revision)
+	pkg, decisions, err := build.FileDecisions(spec.Files(), name, data, revision)
 	if err != nil {
 		return nil, nil, err
 	}

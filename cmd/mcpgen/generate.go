@@ -23,16 +23,31 @@ const mend = "go run ./cmd/mcpgen generate"
 func generateCommand(s streams) *cobra.Command {
 	var check bool
 	var dir string
+	var file fileOptions
 	cmd := &cobra.Command{
-		Use:   "generate",
-		Short: "Write generated/ from spec/",
+		Use:   "generate [--schema FILE --revision REVISION --out DIR]",
+		Short: "Write generated/ from spec/, or the package of one official schema file",
 		Long: `Generate writes the Go package of every revision from the embedded spec/.
 
 It touches only files that it made: it overwrites what differs and deletes what
 carries its header and is made no more. With --check it writes nothing, names
-what differs, and fails if anything does.`,
+what differs, and fails if anything does.
+
+With --schema it makes one package of an official schema file as it comes (- is
+standard input) in the folder --out: its descriptions become the comments. The
+revision may be one that nobody has seen yet. Then general rules decide what no
+file says, with what still fits of the facts of the revision before it, and a
+note is printed for each such decision; what no rule decides is refused with
+file and JSON pointer. The package compiles in any module that requires this
+one.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if file.asked() {
+				if cmd.Flags().Changed("dir") {
+					return usageError{errors.New("--dir is for all revisions, --out for one file")}
+				}
+				return generateFile(s, file, check)
+			}
 			files, err := gen.Generate(spec.Files())
 			if err != nil {
 				return err
@@ -45,6 +60,9 @@ what differs, and fails if anything does.`,
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; fail if the files are not up to date")
 	cmd.Flags().StringVar(&dir, "dir", "generated", "the `folder` to write")
+	cmd.Flags().StringVar(&file.schema, "schema", "", "official schema `file` to make one package of")
+	cmd.Flags().StringVar(&file.revision, "revision", "", "`name` of its revision")
+	cmd.Flags().StringVar(&file.out, "out", "", "the `folder` to write that package to")
 	return cmd
 }
 

@@ -50,7 +50,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.AddCommand(generateCommand(s), docsCommand(s), importCommand(s), verifyCommand(s))
+	root.AddCommand(generateCommand(s), docsCommand(s), diffCommand(s), revisionCommand(s), importCommand(s), verifyCommand(s))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	for _, c := range append(root.Commands(), root) {
 		c.Args = usageArgs(c.Args)

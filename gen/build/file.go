@@ -16,14 +16,16 @@ import (
 // fits of the facts of the revision before it. Its descriptions become the
 // docs.
 func File(name string, data []byte, revision string) (*ir.Package, error) {
-	pkg, _, err := FileDecisions(name, data, revision)
+	pkg, _, err := FileDecisions(spec.Files(), name, data, revision)
 	return pkg, err
 }
 
-// FileDecisions is [File] and says what the general rules decided on the way;
-// nothing for a known revision.
-func FileDecisions(name string, data []byte, revision string) (*ir.Package, []*Decision, error) {
-	set, err := spec.Open(spec.Files())
+// FileDecisions is [File] with the facts of a folder of the layout that
+// [spec.Files] describes. It also says what the general rules decided on the
+// way; nothing for a known revision. A revision without a name, "", counts as
+// one after all that are known.
+func FileDecisions(fsys fs.FS, name string, data []byte, revision string) (*ir.Package, []*Decision, error) {
+	set, err := spec.Open(fsys)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,14 +107,14 @@ func guess(set *spec.Set, in Input) (*ir.Package, []*Decision, error) {
 			_, err = spec.Patch(in.Schema, []*spec.Erratum{e}, spec.Validators)
 		}
 		if err != nil {
-			if fromCommon(&e.Entry) {
+			if lasting(&e.Entry) {
 				out = append(out, &Decision{What: "the file does not have this fault any more", Sure: true, Ended: &e.Entry})
 			}
 			continue
 		}
 		in.Schema = patched
 		hints.Errata = append(hints.Errata, e)
-		if !fromCommon(&e.Entry) {
+		if !lasting(&e.Entry) {
 			out = append(out, &Decision{Pointer: e.At, What: "the file still has this fault of the revision before", Sure: true, Entries: spec.Overlay{Errata: []*spec.Erratum{e}}})
 		}
 	}
@@ -125,8 +127,11 @@ func guess(set *spec.Set, in Input) (*ir.Package, []*Decision, error) {
 	return pkg, out, nil
 }
 
-// fromCommon says whether an entry holds for more revisions than one file is of.
-func fromCommon(e *spec.Entry) bool { return strings.HasPrefix(e.Place, "spec/common.json#") }
+// lasting says whether an entry holds for later revisions as well: it stands
+// with the common facts, and no revision ended it.
+func lasting(e *spec.Entry) bool {
+	return strings.HasPrefix(e.Place, "spec/common.json#") && e.To == ""
+}
 
 // decide notes what the general rules decided.
 func (b *builder) decide(d *Decision) {
@@ -135,11 +140,11 @@ func (b *builder) decide(d *Decision) {
 	}
 }
 
-// ended notes the hints that matched nothing, and carries over those of the
-// revision before that did and are its own.
+// ended notes the hints that last and matched nothing, and carries over those
+// that matched and hold only for the revision before.
 func (b *builder) ended() {
 	for _, e := range b.o.Entries() {
-		if !b.used[e] && fromCommon(e) {
+		if !b.used[e] && lasting(e) {
 			b.decide(&Decision{What: "it matches nothing in the file", Sure: true, Ended: e})
 		}
 	}
@@ -186,7 +191,7 @@ func (b *builder) ended() {
 }
 
 func carry[T any](b *builder, list []T, x T, e *spec.Entry) []T {
-	if b.used[e] && !fromCommon(e) {
+	if b.used[e] && !lasting(e) {
 		return append(list, x)
 	}
 	return list
