@@ -355,8 +355,12 @@ func modernVersionChecks() []Check {
 			Requirements: []string{"modern/era-modern-only-initialize-stdio"},
 			Judge: func(c *Case) {
 				c.handshakes(func(req *Frame) {
-					if a := c.Answer(req); a != nil {
+					a := req.Trace.Answer(req)
+					switch {
+					case a != nil:
 						c.want(a, a.Failed(), "an error", sayHow(a))
+					case req.Trace.answeredAfter(req):
+						c.Broken(req, "an error", "nothing, although the server answered a later request")
 					}
 				})
 			},
@@ -378,6 +382,13 @@ func modernVersionChecks() []Check {
 			},
 		},
 	}
+}
+
+// answeredAfter reports whether a request that was sent after req was answered.
+func (t *Trace) answeredAfter(req *Frame) bool {
+	return slices.ContainsFunc(t.frames, func(f *Frame) bool {
+		return !f.FromServer && f.Kind == KindRequest && f.Index > req.Index && t.Answer(f) != nil
+	})
 }
 
 // versions visits the answered requests of these steps with the version that
