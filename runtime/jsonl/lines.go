@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 )
@@ -45,14 +46,24 @@ type lines struct {
 	skipping bool // it is too long: big is its start
 }
 
+var windows = sync.Pool{New: func() any { return new([windowSize]byte) }}
+
 func newLines(r io.Reader, limit int) *lines {
-	return &lines{r: r, buf: make([]byte, windowSize), nl: -1, max: limit}
+	return &lines{r: r, buf: windows.Get().(*[windowSize]byte)[:], nl: -1, max: limit}
+}
+
+// release gives the window back when another reader has the stream, and all
+// frames handed out are done with.
+func (l *lines) release() {
+	windows.Put((*[windowSize]byte)(l.buf))
+	l.buf = nil
 }
 
 // fork gives the stream to another reader. What the frames handed out alias
 // stays untouched.
 func (l *lines) fork() *lines {
-	n := &lines{r: l.r, buf: make([]byte, windowSize), nl: -1, max: l.max, err: l.err}
+	n := newLines(l.r, l.max)
+	n.err = l.err
 	n.j = copy(n.buf, l.buf[l.i:l.j])
 	if l.nl >= 0 {
 		n.nl = l.nl - l.i

@@ -92,10 +92,11 @@ type link struct {
 	// Server: who reads. The value is even between frames and odd while one
 	// is being handled; whoever changes it from its odd value to the next
 	// even one decides who reads on.
-	role   atomic.Uint64
-	in     *lines // of whoever reads
-	parked atomic.Bool
-	wake   chan struct{}
+	role    atomic.Uint64
+	in      *lines     // of whoever reads
+	forking sync.Mutex // held while what is unread goes to another goroutine
+	parked  atomic.Bool
+	wake    chan struct{}
 
 	reading readRole // client
 }
@@ -194,6 +195,9 @@ func (l *link) serve(in *lines, role uint64) {
 		f, err := in.next()
 		if err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
+				if l.ctx.Err() != nil { // closed: see Stdio
+					return
+				}
 				continue
 			}
 			l.ended(err)
@@ -214,6 +218,9 @@ func (l *link) serve(in *lines, role uint64) {
 		}
 		if !l.role.CompareAndSwap(role, role+1) {
 			l.out.flushAside()
+			l.forking.Lock() // until the other one has what is unread
+			in.release()
+			l.forking.Unlock()
 			return
 		}
 		role++
@@ -223,10 +230,14 @@ func (l *link) serve(in *lines, role uint64) {
 // takeOverFrom lets another goroutine read on, if the frame with this role is
 // still being handled by the one that read it.
 func (l *link) takeOverFrom(role uint64) {
+	l.forking.Lock()
 	if role&1 == 0 || !l.role.CompareAndSwap(role, role+1) {
+		l.forking.Unlock()
 		return
 	}
-	go l.serve(l.in.fork(), role+1)
+	in := l.in.fork()
+	l.forking.Unlock()
+	go l.serve(in, role+1)
 	l.out.flushAside()
 }
 
@@ -291,6 +302,9 @@ func (e *exchange) Notify(ctx context.Context, f jsonrpc.Frame) error {
 
 func (e *exchange) Reply(ctx context.Context, f jsonrpc.Frame) error {
 	if len(f.Data) == 0 {
+		return nil
+	}
+	if len(f.Data) >= flushSize && e.inline() && e.l.out.write(f.Data) {
 		return nil
 	}
 	err := e.l.out.put(ctx, f.Data, e.l.out.stall)

@@ -474,6 +474,7 @@ func TestIdleClientHears(t *testing.T) {
 			})
 			c, err := connect(t.Context(), cl, me)
 			require.NoError(t, err)
+			require.NoError(t, c.Ping(t.Context())) // the server has seen initialized
 			for range 3 {
 				start := time.Now()
 				hub.ToolsListChanged(t.Context())

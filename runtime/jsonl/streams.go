@@ -71,11 +71,9 @@ func Stdio() *Streams {
 			return carrier{}, err
 		}
 		c := carrier{r: os.Stdin, w: out, close: func(context.Context) {
-			// A blocking read of stdin cannot be interrupted; the goroutine
-			// that is in it ends with the process, or with its input.
-			if os.Stdin.SetReadDeadline(time.Unix(1, 0)) == nil {
-				_ = os.Stdin.SetReadDeadline(time.Time{})
-			}
+			// This ends a read, if stdin is one that can be interrupted. In
+			// any other the goroutine ends with the process, or its input.
+			_ = os.Stdin.SetReadDeadline(time.Unix(1, 0))
 			if out != os.Stdout {
 				_ = out.Close()
 			}

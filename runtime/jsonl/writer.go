@@ -229,6 +229,42 @@ func (w *writer) flushAside() {
 	w.mu.Unlock()
 }
 
+// write writes a large frame from where it is, behind what is collected, on
+// this goroutine and waiting for the stream. It is false when somebody else
+// writes.
+func (w *writer) write(data []byte) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busy || w.err != nil || bytes.IndexByte(data, '\n') >= 0 {
+		return false
+	}
+	w.busy = true
+	parts := [3][]byte{w.buf, data, newline}
+	if len(data) < cap(data) {
+		parts[1], parts[2] = append(data, '\n'), nil
+	}
+	w.buf, w.spare = w.spare[:0], nil
+	w.writing = len(parts[0]) + len(data) + 1
+	w.mu.Unlock()
+	var err error
+	for _, p := range parts {
+		if err == nil && len(p) > 0 {
+			_, err = w.w.Write(p)
+		}
+	}
+	w.mu.Lock()
+	w.writing = 0
+	if err != nil {
+		w.failed(err)
+		return true
+	}
+	w.keep(parts[0])
+	w.drainLocked()
+	return true
+}
+
+var newline = []byte{'\n'}
+
 // large reports whether enough is collected.
 func (w *writer) large() bool {
 	w.mu.Lock()

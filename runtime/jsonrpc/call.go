@@ -67,6 +67,7 @@ type call struct {
 	header   map[string][]string
 	in       *inbound // the request that it is made for
 	quiet    bool     // a subscription: nobody waits for its answer
+	direct   bool     // made by a notification's handler: its answer cannot wait for that
 }
 
 // Done reports whether the answer is there, or none will come.
@@ -93,8 +94,12 @@ func (c *Conn) begin(ctx context.Context, method string, result wire.Decoder) (*
 	}
 	o := callOptions(ctx)
 	w := &call{method: method, result: result, ch: make(chan struct{}, 1), progress: o.Progress, header: o.Header, quiet: method == methodListen}
-	if in := inboundOf(ctx); in != nil && in.c == c && in.ex != nil {
-		w.in = in
+	if in := inboundOf(ctx); in != nil && in.c == c {
+		if in.ex != nil {
+			w.in = in
+		} else {
+			w.direct = true
+		}
 	}
 	w.timeout = pick(o.Timeout, c.o.Timeout, defaultTimeout)
 	hard := pick(o.MaxTimeout, c.o.MaxTimeout, defaultMaxTimeout)
@@ -537,8 +542,9 @@ func looseNumber(id ID) string {
 }
 
 // progressed is the peer's notifications/progress: it starts the call's clock
-// again and goes to the call's handler.
-func (c *Conn) progressed(env *envelope) {
+// again and goes to the call's handler. It is false for progress on nothing of
+// ours, which a handler of the method may know more about (a gateway's).
+func (c *Conn) progressed(env *envelope) bool {
 	token, _ := idOf(env.params.Get("progressToken"))
 	value, ok := env.params.Get("progress").Float()
 	n, exact := token.Int()
@@ -546,8 +552,7 @@ func (c *Conn) progressed(env *envelope) {
 	w := c.calls[n]
 	if !exact || !ok || w == nil || w.progress == nil {
 		c.mu.Unlock()
-		c.ev.note(Event{Kind: UnknownProgress, Method: env.method, ID: token}, env.data)
-		return
+		return false
 	}
 	if w.timeout > 0 {
 		w.deadline = time.Now().Add(w.timeout)
@@ -572,6 +577,7 @@ func (c *Conn) progressed(env *envelope) {
 		}()
 		f(p)
 	})
+	return true
 }
 
 // appendNotification appends a whole notification.
@@ -614,9 +620,9 @@ func (c *Conn) notify(ctx context.Context, in *inbound, method string, params wi
 	default:
 		if m := svc.methods[method]; m != nil && (c.side == ClientSide && !m.FromClient || c.side == ServerSide && !m.FromServer) {
 			err = &DirectionError{Method: method, Revision: svc.o.Revision, Side: c.side}
-		} else if c.gate != nil {
+		} else if svc == c.svc && c.gate != nil {
 			err = c.gate.check(method)
-		} else if svc.rules.Stateless && svc.caps != nil {
+		} else {
 			err = svc.own().check(method)
 		}
 	}

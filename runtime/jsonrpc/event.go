@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -117,6 +118,7 @@ func (e *events) note(ev Event, data []byte) {
 		return
 	}
 	ev.Time = time.Now()
+	ev.Method = strings.Clone(ev.Method) // it aliases the message
 	if n <= sampleCount && len(data) > 0 {
 		ev.Sample = append([]byte(nil), data[:min(len(data), sampleBytes)]...)
 	}

@@ -99,6 +99,9 @@ func (h *Hub) add(c *Conn) {
 		h.conns = make(map[*Conn]struct{})
 	}
 	h.conns[c] = struct{}{}
+	if c.State() == Closed { // it closed meanwhile, and has left already
+		delete(h.conns, c)
+	}
 }
 
 func (h *Hub) remove(c *Conn) {
@@ -238,6 +241,10 @@ func (l *listenStream) start() {
 	in.ex.Detach()
 	in.c.handling.Add(-1) // an open subscription keeps no drain waiting
 	l.mu.Lock()
+	if l.closed { // the connection closed before it began
+		l.mu.Unlock()
+		return
+	}
 	in.svc.hub.addListen(l, true)
 	err := in.c.sendFrame(in.c.ctx, in.ex, appendNotification(nil, methodAcknowledged, l))
 	l.mu.Unlock()

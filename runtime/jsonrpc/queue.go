@@ -135,7 +135,7 @@ func (q *queue) hand(ready []heldAnswer) {
 // answer completes a call, after the notifications that came before it.
 func (q *queue) answer(w *call, err error) {
 	q.mu.Lock()
-	if !q.running || q.shut {
+	if !q.running || q.shut || w.direct {
 		q.mu.Unlock()
 		q.c.complete(w, err, true)
 		return

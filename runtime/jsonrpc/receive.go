@@ -954,7 +954,6 @@ func (c *Conn) initialized(in *inbound) {
 	c.setSession(in.svc, s)
 	c.mu.Unlock()
 	c.opened.Store(true)
-	in.svc.hub.add(c)
 }
 
 // notification acts on a valid notification.
@@ -969,8 +968,14 @@ func (c *Conn) notification(ex Exchange, env *envelope) {
 		c.cancelled(env)
 		return
 	case methodProgress:
-		c.progressed(env)
-		return
+		if c.progressed(env) {
+			return
+		}
+		if svc == nil || svc.entries[methodProgress] == nil && svc.o.UnknownNotification == nil {
+			token, _ := idOf(env.params.Get("progressToken"))
+			c.ev.note(Event{Kind: UnknownProgress, Method: env.method, ID: token}, env.data)
+			return
+		}
 	}
 	if svc == nil {
 		c.ev.note(Event{Kind: UnknownNotification, Method: env.method}, env.data)
@@ -985,6 +990,7 @@ func (c *Conn) notification(ex Exchange, env *envelope) {
 				c.ev.note(Event{Kind: UnknownNotification, Method: env.method, Err: errOutOfPlace}, env.data)
 				return
 			}
+			svc.hub.add(c)
 			if svc.entries[env.method] == nil {
 				return
 			}
