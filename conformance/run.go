@@ -252,7 +252,7 @@ func (r *runner) explore() (*check.Exploration, error) {
 
 func (r *runner) judge(rev string, checks []check.Check, found *check.Exploration) error {
 	traces := check.Drive(r.ctx, r.launcher, check.DriveOptions{
-		Revision: rev, Probes: check.Probes(), Limits: r.o.Limits, Allow: r.o.Allow, Deny: r.o.Deny,
+		Revision: rev, Probes: check.Probes(), Limits: r.o.Limits, Allow: r.o.Allow, Deny: r.o.Deny, Started: found.Started,
 		Progress: func(what string) { r.tell(Progress{Revision: rev, Probe: what}) },
 	})
 	if err := r.save(traces...); err != nil {

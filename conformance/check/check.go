@@ -194,6 +194,8 @@ func (c *Case) Answer(req *Frame) *Frame {
 		return a
 	}
 	switch req.Trace.fate(req) {
+	case fateHung:
+		c.Broken(req, "an answer to this request", "none, and none to later requests")
 	case fateSilent:
 		c.Broken(req, "an answer to this request", "none, although the server answered a later one")
 	case fateUnsure:
@@ -350,6 +352,7 @@ const (
 	fateLost   fate = iota // the server ended or answered nothing at all any more
 	fateSilent             // it was alive and had all the time
 	fateUnsure             // it was alive but had little time
+	fateHung               // it had all the time and never answered anything after it
 )
 
 func (t *Trace) fate(req *Frame) fate {
@@ -361,8 +364,11 @@ func (t *Trace) fate(req *Frame) fate {
 			return fateUnsure
 		}
 	}
-	if t.fenced(req.Index) {
+	switch {
+	case t.fenced(req.Index):
 		return fateSilent
+	case t.noted(noteHung) && t.culprit() == req:
+		return fateHung
 	}
 	return fateLost
 }
@@ -381,7 +387,7 @@ func (t *Trace) fenced(i int) bool {
 func (t *Trace) lost() string {
 	for _, n := range t.notes(transcript.KindNote, 0) {
 		switch string(n.Data) {
-		case noteHung:
+		case noteHung, noteStalled:
 			return "the server answered nothing any more"
 		case noteFlood:
 			return "the server wrote without end"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,8 @@ type Exploration struct {
 	Answered bool     // it answered something at all
 	Silent   bool     // it ran and answered nothing within the limit for the start
 	Traces   []*Trace // one session for each version that was offered
+	// Started is the longest that a process took to its first answer.
+	Started time.Duration
 }
 
 // unknownVersions are offered to see what a server does with a version that it
@@ -40,7 +43,7 @@ func Explore(ctx context.Context, l Launcher, limits Limits) (*Exploration, erro
 		if i > 0 && !x.Answered {
 			break // it is silent or gone: offering more would only take time
 		}
-		s, err := Open(ctx, l, SessionOptions{Profile: "offer", Revision: version, Limits: limits})
+		s, err := Open(ctx, l, SessionOptions{Profile: "offer", Revision: version, Limits: limits, Started: x.Started})
 		if err != nil {
 			return nil, err
 		}
@@ -51,8 +54,9 @@ func Explore(ctx context.Context, l Launcher, limits Limits) (*Exploration, erro
 			// not wait out the long limit for the start.
 			hint := min(modernHint, s.limits.Start/2)
 			if !s.wait(hint, func() bool { return s.isAnswered(f) }) && s.Lost() == "" {
-				d := s.AskWith(s.NextID(), "server/discover", WithMeta("", metaOf(firstModern, "{}")))
+				d := s.AskWith(strconv.Itoa(firstFence), "server/discover", WithMeta("", metaOf(firstModern, "{}")))
 				s.wait(s.limits.Start-hint, func() bool { return s.isAnswered(f) || s.isAnswered(d) })
+				s.wait(s.limits.Short, func() bool { return s.isAnswered(f) })
 				if !s.hasAnswered() && s.Lost() == "" {
 					x.Silent = true // to both ways of asking, for the whole limit
 				}
@@ -68,7 +72,12 @@ func Explore(ctx context.Context, l Launcher, limits Limits) (*Exploration, erro
 			}
 		}
 		x.Answered = x.Answered || s.hasAnswered()
-		x.Traces = append(x.Traces, s.Close())
+		t := s.Close()
+		x.Started = max(x.Started, t.started())
+		x.Traces = append(x.Traces, t)
+		if i == 0 && a == nil {
+			break // no handshake: other versions would not change that
+		}
 	}
 	if x.Silent {
 		return x, ctx.Err()

@@ -78,8 +78,12 @@ func (c *Case) Survived(step string) {
 		return
 	}
 	last := sent[len(sent)-1]
-	if s.Trace.fenced(last.Index) {
+	switch {
+	case s.Trace.fenced(last.Index):
 		c.Saw()
+		return
+	case s.Trace.noted(noteStalled), s.Trace.noted(noteAborted):
+		c.Blocked(s.Trace.lost())
 		return
 	}
 	c.Broken(last, "a server that goes on working", or(s.Trace.lost(), "it answered nothing any more"))

@@ -157,10 +157,7 @@ func (s *Session) patience() time.Duration {
 	if s.spent {
 		limit = s.limits.Short
 	}
-	if !s.answered {
-		limit = max(limit, s.limits.Start)
-	}
-	return limit
+	return s.patient(limit)
 }
 
 // alive sends a fence without watching what comes after it.

@@ -94,15 +94,20 @@ type DriveOptions struct {
 	Limits   Limits
 	Allow    []string // tools that may be called though not marked read-only; "*" is all
 	Deny     []string // tools that are never called; "*" is all
+	// Started is how long the target took to its first answer before; 0 is
+	// not known.
+	Started time.Duration
 	// Progress is told what is done next; nil is fine.
 	Progress func(what string)
 }
 
-// maxOpens bounds how many sessions in a row may fail to open, and maxLost how
-// many may be lost in all, before the rest of the probes is given up.
+// maxOpens bounds how many sessions in a row may fail to open, maxLost how many
+// may be lost in all, and maxStuck how many of those because the server hung,
+// which costs the most time, before the rest of the probes is given up.
 const (
 	maxOpens = 2
 	maxLost  = 12
+	maxStuck = 4
 )
 
 // declaredCaps is what the client of the Declared profile declares.
@@ -118,7 +123,7 @@ func declaredCaps(rev string) string {
 
 // Drive runs the probes of a revision and returns the recordings, in order.
 func Drive(ctx context.Context, l Launcher, o DriveOptions) []*Trace {
-	r := &run{ctx: ctx, launcher: l, opts: &o}
+	r := &run{ctx: ctx, launcher: l, opts: &o, started: o.Started}
 	for _, profile := range []string{Main, Declared, Bare} {
 		for _, rough := range []bool{false, true} {
 			for i := range o.Probes {
@@ -146,10 +151,15 @@ type run struct {
 	traces   []*Trace
 	session  *Session
 	profile  string
-	spent    bool
 	unopened int
 	gaveUp   bool
-	lost     int
+	lost     int // sessions that were lost
+	stuck    int // those of them in which the server hung
+
+	// What was learnt from the sessions so far; see SessionOptions.
+	spent      bool
+	started    time.Duration
+	hung, mute []string
 }
 
 func (r *run) probe(p *Probe) {
@@ -188,7 +198,7 @@ func (r *run) facts() (f *Facts) {
 }
 
 func (r *run) open(profile string) bool {
-	if r.unopened >= maxOpens || r.lost >= maxLost {
+	if r.unopened >= maxOpens || r.lost >= maxLost || r.stuck >= maxStuck {
 		if n := len(r.traces); n > 0 && !r.gaveUp {
 			r.gaveUp = true
 			rec := r.traces[n-1].Recording
@@ -196,7 +206,10 @@ func (r *run) open(profile string) bool {
 		}
 		return false
 	}
-	o := SessionOptions{Profile: profile, Revision: r.opts.Revision, Limits: r.opts.Limits, Impatient: r.spent}
+	o := SessionOptions{
+		Profile: profile, Revision: r.opts.Revision, Limits: r.opts.Limits,
+		Impatient: r.spent, Started: r.started, Hung: r.hung, Mute: r.mute,
+	}
 	if profile == Declared {
 		o.ClientCapabilities = declaredCaps(r.opts.Revision)
 	}
@@ -239,8 +252,17 @@ func (r *run) close() {
 	}
 	if r.session.Lost() != "" {
 		r.lost++
+		if !r.session.ended() {
+			r.stuck++
+		}
 	}
 	r.spent = r.spent || r.session.Impatient()
-	r.traces = append(r.traces, r.session.Close())
+	t := r.session.Close()
+	r.started = max(r.started, t.started())
+	if f := t.culprit(); f != nil && f.Method != "initialize" && f.Method != "server/discover" && f.Method != "ping" {
+		r.hung = append(r.hung, f.Method)
+	}
+	r.mute = r.session.mute
+	r.traces = append(r.traces, t)
 	r.session = nil
 }

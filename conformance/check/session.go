@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -73,9 +74,11 @@ const (
 	noteSilent  = "silent "  // + id: a full wait ended without an answer, the server being alive
 	noteGaveUp  = "gave up " // + id: a short wait ended without an answer
 	noteHung    = "hung"     // the server answered nothing any more within a full wait
+	noteStalled = "stalled"  // the same, within a short wait
 	noteFlood   = "flood"    // the server wrote more than a session records
 	noteUnread  = "unread"   // the server stopped reading its input
 	noteAborted = "aborted"  // the run was cancelled
+	noteUnsent  = "unsent "  // + method: it hung the server before and was not sent again
 
 	// After this session no other one was opened: probes were left out.
 	noteGivenUp = "given up"
@@ -87,7 +90,12 @@ type SessionOptions struct {
 	Revision           string // the revision spoken
 	ClientCapabilities string // JSON object of what this client declares; "" = {}
 	Limits             Limits
-	Impatient          bool // a full wait passed in vain before, in another session
+
+	// What was learnt in other sessions with the same server.
+	Impatient bool          // a full wait passed in vain
+	Started   time.Duration // the longest it took to its first answer; 0 = not known
+	Hung      []string      // methods after which it answered nothing any more: they are not sent again
+	Mute      []string      // methods that it never answered though it was alive
 }
 
 // Session drives one running server and records every byte that passes. Its
@@ -106,6 +114,8 @@ type Session struct {
 	readers    sync.WaitGroup
 	exited     chan struct{} // closed once the exit was recorded
 	closing    bool
+	started    time.Duration
+	hung, mute []string
 	release    func() bool // lets go of the context
 	quiet      bool        // a line was watched for an answer in vain
 
@@ -145,6 +155,7 @@ func Open(ctx context.Context, l Launcher, o SessionOptions) (*Session, error) {
 		limits: o.Limits.withDefaults(), carrier: c, began: time.Now(), rev: o.Revision, clientCaps: o.ClientCapabilities,
 		nextID: 1, nextFence: firstFence, exited: make(chan struct{}),
 		trace: NewTrace(rec), changed: make(chan struct{}), answers: map[string]bool{}, spent: o.Impatient,
+		started: o.Started, hung: o.Hung, mute: slices.Clone(o.Mute),
 	}
 	s.readers.Go(func() { s.readOutput(c.Output()) })
 	if e := c.Errors(); e != nil {
@@ -449,6 +460,10 @@ func (s *Session) Ask(method, params string) *Frame {
 // AskWith sends a request with an id and params that are used as they are: id
 // is a JSON value, params a JSON value or "" for none.
 func (s *Session) AskWith(id, method, params string) *Frame {
+	if slices.Contains(s.hung, method) {
+		s.Note(noteUnsent + method)
+		return nil
+	}
 	return s.Line(RequestText(id, method, params))
 }
 
@@ -586,10 +601,17 @@ func (s *Session) Await(reqs ...*Frame) bool {
 	if s.spent {
 		limit, note = s.limits.Short, noteGaveUp
 	}
-	if !s.answered {
-		limit = max(limit, s.limits.Start)
-	}
+	limit = s.patient(limit)
 	s.mu.Unlock()
+	// What the server never answered before is not waited for a second time.
+	muted := func(f *Frame) bool { return f != nil && slices.Contains(s.mute, f.Method) }
+	if slices.ContainsFunc(reqs, muted) {
+		note = noteGaveUp
+		s.wait(limit, func() bool {
+			return !slices.ContainsFunc(reqs, func(f *Frame) bool { return !muted(f) && !s.isAnswered(f) })
+		})
+		limit = s.limits.Grace
+	}
 	if s.wait(limit, all) {
 		return true
 	}
@@ -599,13 +621,16 @@ func (s *Session) Await(reqs ...*Frame) bool {
 	s.mu.Lock()
 	s.spent = true
 	s.mu.Unlock()
-	if !s.fence(min(limit, s.limits.Request)) {
+	if !s.fence(max(min(limit, s.limits.Request), s.limits.Short)) {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range reqs {
 		if !s.isAnswered(f) {
+			if !slices.Contains(s.mute, f.Method) {
+				s.mute = append(s.mute, f.Method)
+			}
 			s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note + string(f.ID))})
 		}
 	}
@@ -649,10 +674,20 @@ func (s *Session) fenceLimit() time.Duration {
 	if s.spent {
 		limit = max(s.limits.Short, 2*time.Second)
 	}
-	if !s.answered {
-		limit = max(limit, s.limits.Start)
+	return s.patient(limit)
+}
+
+// patient is a limit with the time that a server takes to start in it, where
+// it has answered nothing yet: the long limit for the start, unless it is
+// known from other sessions how long that takes.
+func (s *Session) patient(limit time.Duration) time.Duration {
+	switch {
+	case s.answered:
+		return limit
+	case s.started > 0:
+		return max(limit, min(s.limits.Start, 3*s.started+time.Second))
 	}
-	return limit
+	return max(limit, s.limits.Start)
 }
 
 func (s *Session) fence(limit time.Duration) bool {
@@ -671,7 +706,11 @@ func (s *Session) fence(limit time.Duration) bool {
 	s.spent = true
 	if s.lost == "" {
 		s.lost = fmt.Sprintf("the server answered nothing any more for %v", limit)
-		s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(noteHung)})
+		note := noteHung
+		if limit < s.limits.Request {
+			note = noteStalled
+		}
+		s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note)})
 	}
 	return false
 }

@@ -233,6 +233,19 @@ func envelopeChecks() []Check {
 					}
 				}
 				for _, t := range c.Traces {
+					// Requests in other probes that the driver waited for in
+					// full.
+					for _, req := range t.frames {
+						if req.FromServer || req.Kind != KindRequest || s.holds(req.Index) && t == s.Trace || t.Answer(req) != nil {
+							continue
+						}
+						switch {
+						case t.noted(noteSilent + string(req.ID)):
+							c.Broken(req, "an answer to this request", "none, although the server answered a later one")
+						case t.noted(noteHung) && t.culprit() == req:
+							c.Broken(req, "an answer to this request", "none, and none to later requests")
+						}
+					}
 					count := map[string]int{}
 					for _, f := range t.frames {
 						if f.FromServer && f.Kind == KindResponse && f.ID != nil && f.ID.Kind() != wire.KindNull {

@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -350,6 +351,40 @@ func (t *Trace) unattributed(from, to int) []*Frame {
 		}
 	}
 	return out
+}
+
+// started is how long the server took to its first answer, 0 when it gave
+// none.
+func (t *Trace) started() time.Duration {
+	for _, f := range t.frames {
+		if f.FromServer && f.Kind == KindResponse {
+			return f.At
+		}
+	}
+	return 0
+}
+
+// noted reports whether the driver noted a text.
+func (t *Trace) noted(text string) bool {
+	return slices.ContainsFunc(t.notes(transcript.KindNote, 0), func(e *transcript.Event) bool { return string(e.Data) == text })
+}
+
+// culprit is the request after which the server answered nothing any more, nil
+// where it did not hang.
+func (t *Trace) culprit() *Frame {
+	if !t.noted(noteHung) && !t.noted(noteStalled) {
+		return nil
+	}
+	var last *Frame
+	for _, f := range t.frames {
+		if !f.FromServer && f.Kind == KindRequest && !f.fence() {
+			last = f
+		}
+	}
+	if t.Answer(last) != nil {
+		return nil
+	}
+	return last
 }
 
 // Died reports whether the server ended, or closed its output, while the
