@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -19,9 +20,12 @@ import (
 	"github.com/goldwire/goldwire/spec"
 )
 
+// generated is made once for all tests.
+var generated = sync.OnceValues(func() (map[string][]byte, error) { return gen.Generate(spec.Files()) })
+
 // TestGeneratedIsUpToDate is the drift check as a test.
 func TestGeneratedIsUpToDate(t *testing.T) {
-	files, err := gen.Generate(spec.Files())
+	files, err := generated()
 	require.NoError(t, err)
 	drift, err := gen.Compare(os.DirFS("../generated"), files)
 	require.NoError(t, err)
@@ -35,22 +39,20 @@ func TestGeneratedIsUpToDate(t *testing.T) {
 
 // TestGenerateIsDeterministic holds that the same input gives the same bytes.
 func TestGenerateIsDeterministic(t *testing.T) {
-	first, err := gen.Generate(spec.Files())
+	first, err := generated()
 	require.NoError(t, err)
-	for range 2 {
-		again, err := gen.Generate(spec.Files())
-		require.NoError(t, err)
-		require.Len(t, again, len(first))
-		for name, data := range first {
-			require.True(t, bytes.Equal(data, again[name]), name)
-		}
+	again, err := gen.Generate(spec.Files())
+	require.NoError(t, err)
+	require.Len(t, again, len(first))
+	for name, data := range first {
+		require.True(t, bytes.Equal(data, again[name]), name)
 	}
 }
 
 // TestEveryExportedNameHasAComment holds that go doc says something of each
 // exported type, function, method, constant group and variable.
 func TestEveryExportedNameHasAComment(t *testing.T) {
-	files, err := gen.Generate(spec.Files())
+	files, err := generated()
 	require.NoError(t, err)
 	for name, data := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), name, data, parser.ParseComments)
@@ -161,7 +163,7 @@ func TestFile(t *testing.T) {
 
 // TestSizeOfGeneratedCode bounds what a revision costs.
 func TestSizeOfGeneratedCode(t *testing.T) {
-	files, err := gen.Generate(spec.Files())
+	files, err := generated()
 	require.NoError(t, err)
 	size := map[string]int{}
 	for name, data := range files {

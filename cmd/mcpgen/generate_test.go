@@ -8,72 +8,77 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/gen/emit"
 )
 
-// mcpgen runs the command and returns its exit code and output.
-func mcpgen(args ...string) (code int, stdout, stderr string) {
-	var out, err bytes.Buffer
-	code = run(args, strings.NewReader(""), &out, &err)
-	return code, out.String(), err.String()
+const header = "// " + emit.Header + " spec/ (sha256 0). DO NOT EDIT.\n"
+
+func files() map[string][]byte {
+	return map[string][]byte{
+		"mcp/v1/types_gen.go": []byte(header + "package mcp\n"),
+		"mcp/v1/enums_gen.go": []byte(header + "package mcp // enums\n"),
+		"mcp/v2/types_gen.go": []byte(header + "package mcp // two\n"),
+	}
 }
 
 // TestGenerateBringsAFolderUpToDate writes a folder, breaks it in every way,
 // and holds that check sees it, that generate mends it, and that files of
 // others stay as they are.
 func TestGenerateBringsAFolderUpToDate(t *testing.T) {
+	var out, errs bytes.Buffer
+	s := streams{strings.NewReader(""), &out, &errs}
 	dir := filepath.Join(t.TempDir(), "generated")
-	code, _, stderr := mcpgen("generate", "--check", "--dir", dir)
-	require.Equal(t, exitFailure, code)
-	require.Contains(t, stderr, "types_gen.go: missing")
+	require.ErrorContains(t, checkGenerated(s, dir, files()), "not up to date in 3 files; mend it with: "+mend)
 	require.NoDirExists(t, dir, "check writes nothing")
 
-	code, stdout, stderr := mcpgen("generate", "--dir", dir)
-	require.Equal(t, exitOK, code, stderr)
-	require.Contains(t, stdout, "changed")
-	code, stdout, stderr = mcpgen("generate", "--check", "--dir", dir)
-	require.Equal(t, exitOK, code, stderr)
-	require.Empty(t, stdout+stderr)
+	require.NoError(t, writeGenerated(s, dir, files()))
+	require.Contains(t, out.String(), "3 files, 3 changed")
+	require.NoError(t, checkGenerated(s, dir, files()))
 
-	pkg := filepath.Join(dir, "mcp", "v20251125")
-	types := filepath.Join(pkg, "types_gen.go")
-	good, err := os.ReadFile(types)
-	require.NoError(t, err)
-	stale := filepath.Join(pkg, "retired_gen.go")
-	hand := filepath.Join(pkg, "hand_test.go")
-	require.NoError(t, os.WriteFile(types, append(bytes.Clone(good), "// edited\n"...), 0o666))
-	require.NoError(t, os.WriteFile(stale, good, 0o666))
+	types := filepath.Join(dir, "mcp", "v1", "types_gen.go")
+	stale := filepath.Join(dir, "mcp", "v1", "retired_gen.go")
+	hand := filepath.Join(dir, "mcp", "v1", "hand_test.go")
+	require.NoError(t, os.WriteFile(types, []byte(header+"package edited\n"), 0o666))
+	require.NoError(t, os.WriteFile(stale, []byte(header), 0o666))
 	require.NoError(t, os.WriteFile(hand, []byte("package mcp\n"), 0o666))
-	require.NoError(t, os.Remove(filepath.Join(pkg, "enums_gen.go")))
+	require.NoError(t, os.Remove(filepath.Join(dir, "mcp", "v1", "enums_gen.go")))
 
-	code, _, stderr = mcpgen("generate", "--check", "--dir", dir)
-	require.Equal(t, exitFailure, code)
-	for _, want := range []string{"types_gen.go: differs", "retired_gen.go: stale", "enums_gen.go: missing", "not up to date in 3 files", "go run ./cmd/mcpgen generate"} {
-		require.Contains(t, stderr, want)
-	}
+	errs.Reset()
+	require.ErrorContains(t, checkGenerated(s, dir, files()), "3 files")
+	require.Equal(t, "mcp/v1/enums_gen.go: missing\nmcp/v1/retired_gen.go: stale\nmcp/v1/types_gen.go: differs\n", errs.String())
 	require.FileExists(t, stale)
 
-	code, stdout, stderr = mcpgen("generate", "--dir", dir)
-	require.Equal(t, exitOK, code, stderr)
-	require.Contains(t, stdout, "3 changed")
+	out.Reset()
+	require.NoError(t, writeGenerated(s, dir, files()))
+	require.Contains(t, out.String(), "3 changed")
 	require.NoFileExists(t, stale)
 	require.FileExists(t, hand)
-	got, err := os.ReadFile(types)
-	require.NoError(t, err)
-	require.Equal(t, string(good), string(got))
+	require.NoError(t, checkGenerated(s, dir, files()))
 }
 
 // TestGenerateRefusesAFileInTheWay holds that a file without the header is
 // never overwritten, and that nothing else is written then.
 func TestGenerateRefusesAFileInTheWay(t *testing.T) {
 	dir := t.TempDir()
-	mine := filepath.Join(dir, "mcp", "v20251125", "types_gen.go")
+	mine := filepath.Join(dir, "mcp", "v2", "types_gen.go")
 	require.NoError(t, os.MkdirAll(filepath.Dir(mine), 0o777))
 	require.NoError(t, os.WriteFile(mine, []byte("package mine\n"), 0o666))
-	code, _, stderr := mcpgen("generate", "--dir", dir)
-	require.Equal(t, exitFailure, code)
-	require.Contains(t, stderr, "is in the way")
+	require.ErrorContains(t, writeGenerated(streams{}, dir, files()), "is in the way")
 	got, err := os.ReadFile(mine)
 	require.NoError(t, err)
 	require.Equal(t, "package mine\n", string(got))
-	require.NoFileExists(t, filepath.Join(dir, "mcp", "v20251125", "codec_gen.go"))
+	require.NoDirExists(t, filepath.Join(dir, "mcp", "v1"))
+}
+
+// TestGenerateCheck runs the command on the committed folder, and on one that
+// is not there.
+func TestGenerateCheck(t *testing.T) {
+	var out, errs bytes.Buffer
+	code := run([]string{"generate", "--check", "--dir", filepath.Join("..", "..", "generated")}, strings.NewReader(""), &out, &errs)
+	require.Equal(t, exitOK, code, errs.String())
+	require.Empty(t, out.String()+errs.String())
+	code = run([]string{"generate", "--check", "--dir", filepath.Join(t.TempDir(), "none")}, strings.NewReader(""), &out, &errs)
+	require.Equal(t, exitFailure, code)
+	require.Contains(t, errs.String(), mend)
 }

@@ -86,7 +86,7 @@ func (g *printer) requestEnvelope(f *jen.File, m *ir.Method) {
 	name, answer := m.Go+"Request", m.Go+"Response"
 	anchor := g.place(m.Definition)
 	doc(f, envelopeDoc(m, name+" is a whole request of "+m.Name+".", anchor)...)
-	f.Type().Id(name).Struct(jen.Id("ID").Add(jsonrpc("ID")), jen.Id("Params").Add(g.paramsType(m)).Comment(comment(requiredWord(m))))
+	f.Type().Id(name).Struct(jen.Id("ID").Add(jsonrpc("ID")).Comment("// the client's or server's choice, unique while the request runs"), jen.Id("Params").Add(g.paramsType(m)).Comment(comment(requiredWord(m))))
 	f.Line()
 	f.Func().Params(jen.Op("*").Id(name)).Id("isMessage").Params().Block()
 	docf(f, "AppendJSON appends the message.")
@@ -123,15 +123,15 @@ func (g *printer) requestEnvelope(f *jen.File, m *ir.Method) {
 	})
 	doc(f, deprecated(append(wrap(answer+" is a whole answer to "+m.Name+": one member besides ID is set."), "", anchor), m.Deprec)...)
 	f.Type().Id(answer).StructFunc(func(b *jen.Group) {
-		b.Id("ID").Add(jsonrpc("ID"))
-		b.Id("Result").Op("*").Id(m.Result)
+		b.Id("ID").Add(jsonrpc("ID")).Comment("// of the request; zero in an error about one that could not be read")
+		b.Id("Result").Op("*").Id(m.Result).Comment("// when the request was answered in full")
 		if has(m, ir.InputRequired) {
-			b.Id("InputRequired").Op("*").Id("InputRequiredResult")
+			b.Id("InputRequired").Op("*").Id("InputRequiredResult").Comment("// when input is needed first")
 		}
 		if has(m, ir.TaskCreated) {
 			b.Id("Task").Op("*").Id("CreateTaskResult").Comment("// when the request asked for a task")
 		}
-		b.Id("Error").Op("*").Add(jsonrpc("Error"))
+		b.Id("Error").Op("*").Add(jsonrpc("Error")).Comment("// when it failed")
 	})
 	f.Line()
 	f.Func().Params(jen.Op("*").Id(answer)).Id("isMessage").Params().Block()
@@ -161,7 +161,7 @@ func envelopeDoc(m *ir.Method, fact, place string) []string {
 
 func requiredWord(m *ir.Method) string {
 	if m.ParamsReq {
-		return "required"
+		return "always there"
 	}
 	return "nil if absent"
 }

@@ -305,7 +305,7 @@ func (g *printer) oneOrMany(f *jen.File, t *ir.Type) {
 	list := &ir.Ref{Kind: ir.Slice, Elem: elem}
 	doc(f, g.typeDoc(t)...)
 	f.Type().Id(t.Name).Struct(
-		jen.Id("Items").Add(g.goType(list)),
+		jen.Id("Items").Add(g.goType(list)).Comment("// in order"),
 		jen.Comment("// Array writes an array even of one item. Reading sets it to what came;"),
 		jen.Comment("// without it a single item is written alone, which older peers can read."),
 		jen.Id("Array").Bool(),
