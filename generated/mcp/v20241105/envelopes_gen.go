@@ -81,8 +81,8 @@ func appenderOf[T any, P interface {
 // See CompleteRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CompleteRequest struct {
-	ID     jsonrpc.ID
-	Params *CompleteParams // required
+	ID     jsonrpc.ID      // the client's or server's choice, unique while the request runs
+	Params *CompleteParams // always there
 }
 
 func (*CompleteRequest) isMessage() {}
@@ -112,9 +112,9 @@ func (x *CompleteRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See CompleteRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CompleteResponse struct {
-	ID     jsonrpc.ID
-	Result *CompleteResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID      // of the request; zero in an error about one that could not be read
+	Result *CompleteResult // when the request was answered in full
+	Error  *jsonrpc.Error  // when it failed
 }
 
 func (*CompleteResponse) isMessage() {}
@@ -135,8 +135,8 @@ func (x *CompleteResponse) AppendJSON(b []byte) []byte {
 // See InitializeRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type InitializeRequest struct {
-	ID     jsonrpc.ID
-	Params *InitializeParams // required
+	ID     jsonrpc.ID        // the client's or server's choice, unique while the request runs
+	Params *InitializeParams // always there
 }
 
 func (*InitializeRequest) isMessage() {}
@@ -167,9 +167,9 @@ func (x *InitializeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See InitializeRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type InitializeResponse struct {
-	ID     jsonrpc.ID
-	Result *InitializeResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID        // of the request; zero in an error about one that could not be read
+	Result *InitializeResult // when the request was answered in full
+	Error  *jsonrpc.Error    // when it failed
 }
 
 func (*InitializeResponse) isMessage() {}
@@ -190,8 +190,8 @@ func (x *InitializeResponse) AppendJSON(b []byte) []byte {
 // See SetLevelRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type SetLevelRequest struct {
-	ID     jsonrpc.ID
-	Params *SetLevelParams // required
+	ID     jsonrpc.ID      // the client's or server's choice, unique while the request runs
+	Params *SetLevelParams // always there
 }
 
 func (*SetLevelRequest) isMessage() {}
@@ -221,9 +221,9 @@ func (x *SetLevelRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See SetLevelRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type SetLevelResponse struct {
-	ID     jsonrpc.ID
-	Result *EmptyResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	Result *EmptyResult   // when the request was answered in full
+	Error  *jsonrpc.Error // when it failed
 }
 
 func (*SetLevelResponse) isMessage() {}
@@ -244,7 +244,7 @@ func (x *SetLevelResponse) AppendJSON(b []byte) []byte {
 // See PingRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type PingRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID  // the client's or server's choice, unique while the request runs
 	Params *PingParams // nil if absent
 }
 
@@ -274,9 +274,9 @@ func (x *PingRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See PingRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type PingResponse struct {
-	ID     jsonrpc.ID
-	Result *EmptyResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	Result *EmptyResult   // when the request was answered in full
+	Error  *jsonrpc.Error // when it failed
 }
 
 func (*PingResponse) isMessage() {}
@@ -297,8 +297,8 @@ func (x *PingResponse) AppendJSON(b []byte) []byte {
 // See GetPromptRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type GetPromptRequest struct {
-	ID     jsonrpc.ID
-	Params *GetPromptParams // required
+	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
+	Params *GetPromptParams // always there
 }
 
 func (*GetPromptRequest) isMessage() {}
@@ -329,9 +329,9 @@ func (x *GetPromptRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See GetPromptRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type GetPromptResponse struct {
-	ID     jsonrpc.ID
-	Result *GetPromptResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID       // of the request; zero in an error about one that could not be read
+	Result *GetPromptResult // when the request was answered in full
+	Error  *jsonrpc.Error   // when it failed
 }
 
 func (*GetPromptResponse) isMessage() {}
@@ -352,7 +352,7 @@ func (x *GetPromptResponse) AppendJSON(b []byte) []byte {
 // See ListPromptsRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListPromptsRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID         // the client's or server's choice, unique while the request runs
 	Params *ListPromptsParams // nil if absent
 }
 
@@ -384,9 +384,9 @@ func (x *ListPromptsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See ListPromptsRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListPromptsResponse struct {
-	ID     jsonrpc.ID
-	Result *ListPromptsResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID         // of the request; zero in an error about one that could not be read
+	Result *ListPromptsResult // when the request was answered in full
+	Error  *jsonrpc.Error     // when it failed
 }
 
 func (*ListPromptsResponse) isMessage() {}
@@ -407,7 +407,7 @@ func (x *ListPromptsResponse) AppendJSON(b []byte) []byte {
 // See ListResourcesRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListResourcesRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID           // the client's or server's choice, unique while the request runs
 	Params *ListResourcesParams // nil if absent
 }
 
@@ -439,9 +439,9 @@ func (x *ListResourcesRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) 
 // See ListResourcesRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListResourcesResponse struct {
-	ID     jsonrpc.ID
-	Result *ListResourcesResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID           // of the request; zero in an error about one that could not be read
+	Result *ListResourcesResult // when the request was answered in full
+	Error  *jsonrpc.Error       // when it failed
 }
 
 func (*ListResourcesResponse) isMessage() {}
@@ -462,8 +462,8 @@ func (x *ListResourcesResponse) AppendJSON(b []byte) []byte {
 // See ReadResourceRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ReadResourceRequest struct {
-	ID     jsonrpc.ID
-	Params *ReadResourceParams // required
+	ID     jsonrpc.ID          // the client's or server's choice, unique while the request runs
+	Params *ReadResourceParams // always there
 }
 
 func (*ReadResourceRequest) isMessage() {}
@@ -494,9 +494,9 @@ func (x *ReadResourceRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See ReadResourceRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ReadResourceResponse struct {
-	ID     jsonrpc.ID
-	Result *ReadResourceResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID          // of the request; zero in an error about one that could not be read
+	Result *ReadResourceResult // when the request was answered in full
+	Error  *jsonrpc.Error      // when it failed
 }
 
 func (*ReadResourceResponse) isMessage() {}
@@ -517,8 +517,8 @@ func (x *ReadResourceResponse) AppendJSON(b []byte) []byte {
 // See SubscribeRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type SubscribeRequest struct {
-	ID     jsonrpc.ID
-	Params *SubscribeParams // required
+	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
+	Params *SubscribeParams // always there
 }
 
 func (*SubscribeRequest) isMessage() {}
@@ -549,9 +549,9 @@ func (x *SubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See SubscribeRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type SubscribeResponse struct {
-	ID     jsonrpc.ID
-	Result *EmptyResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	Result *EmptyResult   // when the request was answered in full
+	Error  *jsonrpc.Error // when it failed
 }
 
 func (*SubscribeResponse) isMessage() {}
@@ -572,7 +572,7 @@ func (x *SubscribeResponse) AppendJSON(b []byte) []byte {
 // See ListResourceTemplatesRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListResourceTemplatesRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID                   // the client's or server's choice, unique while the request runs
 	Params *ListResourceTemplatesParams // nil if absent
 }
 
@@ -604,9 +604,9 @@ func (x *ListResourceTemplatesRequest) DecodeResponse(f jsonrpc.Frame) (Message,
 // See ListResourceTemplatesRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListResourceTemplatesResponse struct {
-	ID     jsonrpc.ID
-	Result *ListResourceTemplatesResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID                   // of the request; zero in an error about one that could not be read
+	Result *ListResourceTemplatesResult // when the request was answered in full
+	Error  *jsonrpc.Error               // when it failed
 }
 
 func (*ListResourceTemplatesResponse) isMessage() {}
@@ -627,8 +627,8 @@ func (x *ListResourceTemplatesResponse) AppendJSON(b []byte) []byte {
 // See UnsubscribeRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type UnsubscribeRequest struct {
-	ID     jsonrpc.ID
-	Params *UnsubscribeParams // required
+	ID     jsonrpc.ID         // the client's or server's choice, unique while the request runs
+	Params *UnsubscribeParams // always there
 }
 
 func (*UnsubscribeRequest) isMessage() {}
@@ -659,9 +659,9 @@ func (x *UnsubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See UnsubscribeRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type UnsubscribeResponse struct {
-	ID     jsonrpc.ID
-	Result *EmptyResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	Result *EmptyResult   // when the request was answered in full
+	Error  *jsonrpc.Error // when it failed
 }
 
 func (*UnsubscribeResponse) isMessage() {}
@@ -682,7 +682,7 @@ func (x *UnsubscribeResponse) AppendJSON(b []byte) []byte {
 // See ListRootsRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListRootsRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
 	Params *ListRootsParams // nil if absent
 }
 
@@ -714,9 +714,9 @@ func (x *ListRootsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See ListRootsRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListRootsResponse struct {
-	ID     jsonrpc.ID
-	Result *ListRootsResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID       // of the request; zero in an error about one that could not be read
+	Result *ListRootsResult // when the request was answered in full
+	Error  *jsonrpc.Error   // when it failed
 }
 
 func (*ListRootsResponse) isMessage() {}
@@ -737,8 +737,8 @@ func (x *ListRootsResponse) AppendJSON(b []byte) []byte {
 // See CreateMessageRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CreateMessageRequest struct {
-	ID     jsonrpc.ID
-	Params *CreateMessageParams // required
+	ID     jsonrpc.ID           // the client's or server's choice, unique while the request runs
+	Params *CreateMessageParams // always there
 }
 
 func (*CreateMessageRequest) isMessage() {}
@@ -769,9 +769,9 @@ func (x *CreateMessageRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) 
 // See CreateMessageRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CreateMessageResponse struct {
-	ID     jsonrpc.ID
-	Result *CreateMessageResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID           // of the request; zero in an error about one that could not be read
+	Result *CreateMessageResult // when the request was answered in full
+	Error  *jsonrpc.Error       // when it failed
 }
 
 func (*CreateMessageResponse) isMessage() {}
@@ -792,8 +792,8 @@ func (x *CreateMessageResponse) AppendJSON(b []byte) []byte {
 // See CallToolRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CallToolRequest struct {
-	ID     jsonrpc.ID
-	Params *CallToolParams // required
+	ID     jsonrpc.ID      // the client's or server's choice, unique while the request runs
+	Params *CallToolParams // always there
 }
 
 func (*CallToolRequest) isMessage() {}
@@ -823,9 +823,9 @@ func (x *CallToolRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See CallToolRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CallToolResponse struct {
-	ID     jsonrpc.ID
-	Result *CallToolResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID      // of the request; zero in an error about one that could not be read
+	Result *CallToolResult // when the request was answered in full
+	Error  *jsonrpc.Error  // when it failed
 }
 
 func (*CallToolResponse) isMessage() {}
@@ -846,7 +846,7 @@ func (x *CallToolResponse) AppendJSON(b []byte) []byte {
 // See ListToolsRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListToolsRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
 	Params *ListToolsParams // nil if absent
 }
 
@@ -878,9 +878,9 @@ func (x *ListToolsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See ListToolsRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListToolsResponse struct {
-	ID     jsonrpc.ID
-	Result *ListToolsResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID       // of the request; zero in an error about one that could not be read
+	Result *ListToolsResult // when the request was answered in full
+	Error  *jsonrpc.Error   // when it failed
 }
 
 func (*ListToolsResponse) isMessage() {}
@@ -903,7 +903,7 @@ func (x *ListToolsResponse) AppendJSON(b []byte) []byte {
 // See CancelledNotification in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CancelledNotification struct {
-	Params *CancelledParams // required
+	Params *CancelledParams // always there
 }
 
 func (*CancelledNotification) isMessage() {}
@@ -940,7 +940,7 @@ func (x *InitializedNotification) AppendJSON(b []byte) []byte {
 // See LoggingMessageNotification in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type LoggingMessageNotification struct {
-	Params *LoggingMessageParams // required
+	Params *LoggingMessageParams // always there
 }
 
 func (*LoggingMessageNotification) isMessage() {}
@@ -953,13 +953,13 @@ func (x *LoggingMessageNotification) AppendJSON(b []byte) []byte {
 // ProgressNotification is a whole notification of notifications/progress.
 //
 // Progress tells how far a request has come that carries a progress token. The
-// runtime hands it to who made the request. The method is
+// runtime hands it to the call that it is about. The method is
 // notifications/progress.
 //
 // See ProgressNotification in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ProgressNotification struct {
-	Params *ProgressParams // required
+	Params *ProgressParams // always there
 }
 
 func (*ProgressNotification) isMessage() {}
@@ -1018,7 +1018,7 @@ func (x *ResourceListChangedNotification) AppendJSON(b []byte) []byte {
 // See ResourceUpdatedNotification in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ResourceUpdatedNotification struct {
-	Params *ResourceUpdatedParams // required
+	Params *ResourceUpdatedParams // always there
 }
 
 func (*ResourceUpdatedNotification) isMessage() {}

@@ -9,8 +9,8 @@ const Revision = "2025-03-26"
 
 // Constants of the specification.
 const (
-	// CodeInternalError answers a request that failed through no fault of who
-	// made it.
+	// CodeInternalError answers a request that failed through no fault of its
+	// sender.
 	CodeInternalError = -32603
 	// CodeInvalidParams answers params that do not fit: a member that is
 	// missing, a tool or prompt that does not exist, a cursor that is no longer

@@ -81,8 +81,8 @@ func appenderOf[T any, P interface {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
 type CompleteRequest struct {
-	ID     jsonrpc.ID
-	Params *CompleteParams // required
+	ID     jsonrpc.ID      // the client's or server's choice, unique while the request runs
+	Params *CompleteParams // always there
 }
 
 func (*CompleteRequest) isMessage() {}
@@ -112,9 +112,9 @@ func (x *CompleteRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
 type CompleteResponse struct {
-	ID     jsonrpc.ID
-	Result *CompleteResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID      // of the request; zero in an error about one that could not be read
+	Result *CompleteResult // when the request was answered in full
+	Error  *jsonrpc.Error  // when it failed
 }
 
 func (*CompleteResponse) isMessage() {}
@@ -135,8 +135,8 @@ func (x *CompleteResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
 type ElicitRequest struct {
-	ID     jsonrpc.ID
-	Params ElicitParams // required
+	ID     jsonrpc.ID   // the client's or server's choice, unique while the request runs
+	Params ElicitParams // always there
 }
 
 func (*ElicitRequest) isMessage() {}
@@ -166,9 +166,9 @@ func (x *ElicitRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
 type ElicitResponse struct {
-	ID     jsonrpc.ID
-	Result *ElicitResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	Result *ElicitResult  // when the request was answered in full
+	Error  *jsonrpc.Error // when it failed
 }
 
 func (*ElicitResponse) isMessage() {}
@@ -189,8 +189,8 @@ func (x *ElicitResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#initializerequest
 type InitializeRequest struct {
-	ID     jsonrpc.ID
-	Params *InitializeParams // required
+	ID     jsonrpc.ID        // the client's or server's choice, unique while the request runs
+	Params *InitializeParams // always there
 }
 
 func (*InitializeRequest) isMessage() {}
@@ -221,9 +221,9 @@ func (x *InitializeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#initializerequest
 type InitializeResponse struct {
-	ID     jsonrpc.ID
-	Result *InitializeResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID        // of the request; zero in an error about one that could not be read
+	Result *InitializeResult // when the request was answered in full
+	Error  *jsonrpc.Error    // when it failed
 }
 
 func (*InitializeResponse) isMessage() {}
@@ -244,8 +244,8 @@ func (x *InitializeResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#setlevelrequest
 type SetLevelRequest struct {
-	ID     jsonrpc.ID
-	Params *SetLevelParams // required
+	ID     jsonrpc.ID      // the client's or server's choice, unique while the request runs
+	Params *SetLevelParams // always there
 }
 
 func (*SetLevelRequest) isMessage() {}
@@ -275,9 +275,9 @@ func (x *SetLevelRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#setlevelrequest
 type SetLevelResponse struct {
-	ID     jsonrpc.ID
-	Result *EmptyResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	Result *EmptyResult   // when the request was answered in full
+	Error  *jsonrpc.Error // when it failed
 }
 
 func (*SetLevelResponse) isMessage() {}
@@ -298,7 +298,7 @@ func (x *SetLevelResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#pingrequest
 type PingRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID  // the client's or server's choice, unique while the request runs
 	Params *PingParams // nil if absent
 }
 
@@ -328,9 +328,9 @@ func (x *PingRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#pingrequest
 type PingResponse struct {
-	ID     jsonrpc.ID
-	Result *EmptyResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	Result *EmptyResult   // when the request was answered in full
+	Error  *jsonrpc.Error // when it failed
 }
 
 func (*PingResponse) isMessage() {}
@@ -351,8 +351,8 @@ func (x *PingResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#getpromptrequest
 type GetPromptRequest struct {
-	ID     jsonrpc.ID
-	Params *GetPromptParams // required
+	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
+	Params *GetPromptParams // always there
 }
 
 func (*GetPromptRequest) isMessage() {}
@@ -383,9 +383,9 @@ func (x *GetPromptRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#getpromptrequest
 type GetPromptResponse struct {
-	ID     jsonrpc.ID
-	Result *GetPromptResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID       // of the request; zero in an error about one that could not be read
+	Result *GetPromptResult // when the request was answered in full
+	Error  *jsonrpc.Error   // when it failed
 }
 
 func (*GetPromptResponse) isMessage() {}
@@ -406,7 +406,7 @@ func (x *GetPromptResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#listpromptsrequest
 type ListPromptsRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID         // the client's or server's choice, unique while the request runs
 	Params *ListPromptsParams // nil if absent
 }
 
@@ -438,9 +438,9 @@ func (x *ListPromptsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#listpromptsrequest
 type ListPromptsResponse struct {
-	ID     jsonrpc.ID
-	Result *ListPromptsResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID         // of the request; zero in an error about one that could not be read
+	Result *ListPromptsResult // when the request was answered in full
+	Error  *jsonrpc.Error     // when it failed
 }
 
 func (*ListPromptsResponse) isMessage() {}
@@ -461,7 +461,7 @@ func (x *ListPromptsResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcesrequest
 type ListResourcesRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID           // the client's or server's choice, unique while the request runs
 	Params *ListResourcesParams // nil if absent
 }
 
@@ -493,9 +493,9 @@ func (x *ListResourcesRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) 
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcesrequest
 type ListResourcesResponse struct {
-	ID     jsonrpc.ID
-	Result *ListResourcesResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID           // of the request; zero in an error about one that could not be read
+	Result *ListResourcesResult // when the request was answered in full
+	Error  *jsonrpc.Error       // when it failed
 }
 
 func (*ListResourcesResponse) isMessage() {}
@@ -516,8 +516,8 @@ func (x *ListResourcesResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#readresourcerequest
 type ReadResourceRequest struct {
-	ID     jsonrpc.ID
-	Params *ReadResourceParams // required
+	ID     jsonrpc.ID          // the client's or server's choice, unique while the request runs
+	Params *ReadResourceParams // always there
 }
 
 func (*ReadResourceRequest) isMessage() {}
@@ -548,9 +548,9 @@ func (x *ReadResourceRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#readresourcerequest
 type ReadResourceResponse struct {
-	ID     jsonrpc.ID
-	Result *ReadResourceResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID          // of the request; zero in an error about one that could not be read
+	Result *ReadResourceResult // when the request was answered in full
+	Error  *jsonrpc.Error      // when it failed
 }
 
 func (*ReadResourceResponse) isMessage() {}
@@ -571,8 +571,8 @@ func (x *ReadResourceResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#subscriberequest
 type SubscribeRequest struct {
-	ID     jsonrpc.ID
-	Params *SubscribeParams // required
+	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
+	Params *SubscribeParams // always there
 }
 
 func (*SubscribeRequest) isMessage() {}
@@ -603,9 +603,9 @@ func (x *SubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#subscriberequest
 type SubscribeResponse struct {
-	ID     jsonrpc.ID
-	Result *EmptyResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	Result *EmptyResult   // when the request was answered in full
+	Error  *jsonrpc.Error // when it failed
 }
 
 func (*SubscribeResponse) isMessage() {}
@@ -626,7 +626,7 @@ func (x *SubscribeResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcetemplatesrequest
 type ListResourceTemplatesRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID                   // the client's or server's choice, unique while the request runs
 	Params *ListResourceTemplatesParams // nil if absent
 }
 
@@ -658,9 +658,9 @@ func (x *ListResourceTemplatesRequest) DecodeResponse(f jsonrpc.Frame) (Message,
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcetemplatesrequest
 type ListResourceTemplatesResponse struct {
-	ID     jsonrpc.ID
-	Result *ListResourceTemplatesResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID                   // of the request; zero in an error about one that could not be read
+	Result *ListResourceTemplatesResult // when the request was answered in full
+	Error  *jsonrpc.Error               // when it failed
 }
 
 func (*ListResourceTemplatesResponse) isMessage() {}
@@ -681,8 +681,8 @@ func (x *ListResourceTemplatesResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#unsubscriberequest
 type UnsubscribeRequest struct {
-	ID     jsonrpc.ID
-	Params *UnsubscribeParams // required
+	ID     jsonrpc.ID         // the client's or server's choice, unique while the request runs
+	Params *UnsubscribeParams // always there
 }
 
 func (*UnsubscribeRequest) isMessage() {}
@@ -713,9 +713,9 @@ func (x *UnsubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#unsubscriberequest
 type UnsubscribeResponse struct {
-	ID     jsonrpc.ID
-	Result *EmptyResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	Result *EmptyResult   // when the request was answered in full
+	Error  *jsonrpc.Error // when it failed
 }
 
 func (*UnsubscribeResponse) isMessage() {}
@@ -736,7 +736,7 @@ func (x *UnsubscribeResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#listrootsrequest
 type ListRootsRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
 	Params *ListRootsParams // nil if absent
 }
 
@@ -768,9 +768,9 @@ func (x *ListRootsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#listrootsrequest
 type ListRootsResponse struct {
-	ID     jsonrpc.ID
-	Result *ListRootsResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID       // of the request; zero in an error about one that could not be read
+	Result *ListRootsResult // when the request was answered in full
+	Error  *jsonrpc.Error   // when it failed
 }
 
 func (*ListRootsResponse) isMessage() {}
@@ -791,8 +791,8 @@ func (x *ListRootsResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#createmessagerequest
 type CreateMessageRequest struct {
-	ID     jsonrpc.ID
-	Params *CreateMessageParams // required
+	ID     jsonrpc.ID           // the client's or server's choice, unique while the request runs
+	Params *CreateMessageParams // always there
 }
 
 func (*CreateMessageRequest) isMessage() {}
@@ -823,9 +823,9 @@ func (x *CreateMessageRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) 
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#createmessagerequest
 type CreateMessageResponse struct {
-	ID     jsonrpc.ID
-	Result *CreateMessageResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID           // of the request; zero in an error about one that could not be read
+	Result *CreateMessageResult // when the request was answered in full
+	Error  *jsonrpc.Error       // when it failed
 }
 
 func (*CreateMessageResponse) isMessage() {}
@@ -846,8 +846,8 @@ func (x *CreateMessageResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#calltoolrequest
 type CallToolRequest struct {
-	ID     jsonrpc.ID
-	Params *CallToolParams // required
+	ID     jsonrpc.ID      // the client's or server's choice, unique while the request runs
+	Params *CallToolParams // always there
 }
 
 func (*CallToolRequest) isMessage() {}
@@ -877,9 +877,9 @@ func (x *CallToolRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#calltoolrequest
 type CallToolResponse struct {
-	ID     jsonrpc.ID
-	Result *CallToolResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID      // of the request; zero in an error about one that could not be read
+	Result *CallToolResult // when the request was answered in full
+	Error  *jsonrpc.Error  // when it failed
 }
 
 func (*CallToolResponse) isMessage() {}
@@ -900,7 +900,7 @@ func (x *CallToolResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#listtoolsrequest
 type ListToolsRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
 	Params *ListToolsParams // nil if absent
 }
 
@@ -932,9 +932,9 @@ func (x *ListToolsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#listtoolsrequest
 type ListToolsResponse struct {
-	ID     jsonrpc.ID
-	Result *ListToolsResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID       // of the request; zero in an error about one that could not be read
+	Result *ListToolsResult // when the request was answered in full
+	Error  *jsonrpc.Error   // when it failed
 }
 
 func (*ListToolsResponse) isMessage() {}
@@ -957,7 +957,7 @@ func (x *ListToolsResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#cancellednotification
 type CancelledNotification struct {
-	Params *CancelledParams // required
+	Params *CancelledParams // always there
 }
 
 func (*CancelledNotification) isMessage() {}
@@ -994,7 +994,7 @@ func (x *InitializedNotification) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#loggingmessagenotification
 type LoggingMessageNotification struct {
-	Params *LoggingMessageParams // required
+	Params *LoggingMessageParams // always there
 }
 
 func (*LoggingMessageNotification) isMessage() {}
@@ -1007,13 +1007,13 @@ func (x *LoggingMessageNotification) AppendJSON(b []byte) []byte {
 // ProgressNotification is a whole notification of notifications/progress.
 //
 // Progress tells how far a request has come that carries a progress token. The
-// runtime hands it to who made the request. The method is
+// runtime hands it to the call that it is about. The method is
 // notifications/progress.
 //
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#progressnotification
 type ProgressNotification struct {
-	Params *ProgressParams // required
+	Params *ProgressParams // always there
 }
 
 func (*ProgressNotification) isMessage() {}
@@ -1072,7 +1072,7 @@ func (x *ResourceListChangedNotification) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#resourceupdatednotification
 type ResourceUpdatedNotification struct {
-	Params *ResourceUpdatedParams // required
+	Params *ResourceUpdatedParams // always there
 }
 
 func (*ResourceUpdatedNotification) isMessage() {}

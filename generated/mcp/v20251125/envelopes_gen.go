@@ -81,8 +81,8 @@ func appenderOf[T any, P interface {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequest
 type CompleteRequest struct {
-	ID     jsonrpc.ID
-	Params *CompleteParams // required
+	ID     jsonrpc.ID      // the client's or server's choice, unique while the request runs
+	Params *CompleteParams // always there
 }
 
 func (*CompleteRequest) isMessage() {}
@@ -112,9 +112,9 @@ func (x *CompleteRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequest
 type CompleteResponse struct {
-	ID     jsonrpc.ID
-	Result *CompleteResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID      // of the request; zero in an error about one that could not be read
+	Result *CompleteResult // when the request was answered in full
+	Error  *jsonrpc.Error  // when it failed
 }
 
 func (*CompleteResponse) isMessage() {}
@@ -135,8 +135,8 @@ func (x *CompleteResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequest
 type ElicitRequest struct {
-	ID     jsonrpc.ID
-	Params ElicitParams // required
+	ID     jsonrpc.ID   // the client's or server's choice, unique while the request runs
+	Params ElicitParams // always there
 }
 
 func (*ElicitRequest) isMessage() {}
@@ -170,10 +170,10 @@ func (x *ElicitRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequest
 type ElicitResponse struct {
-	ID     jsonrpc.ID
-	Result *ElicitResult
+	ID     jsonrpc.ID        // of the request; zero in an error about one that could not be read
+	Result *ElicitResult     // when the request was answered in full
 	Task   *CreateTaskResult // when the request asked for a task
-	Error  *jsonrpc.Error
+	Error  *jsonrpc.Error    // when it failed
 }
 
 func (*ElicitResponse) isMessage() {}
@@ -197,8 +197,8 @@ func (x *ElicitResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequest
 type InitializeRequest struct {
-	ID     jsonrpc.ID
-	Params *InitializeParams // required
+	ID     jsonrpc.ID        // the client's or server's choice, unique while the request runs
+	Params *InitializeParams // always there
 }
 
 func (*InitializeRequest) isMessage() {}
@@ -229,9 +229,9 @@ func (x *InitializeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequest
 type InitializeResponse struct {
-	ID     jsonrpc.ID
-	Result *InitializeResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID        // of the request; zero in an error about one that could not be read
+	Result *InitializeResult // when the request was answered in full
+	Error  *jsonrpc.Error    // when it failed
 }
 
 func (*InitializeResponse) isMessage() {}
@@ -252,8 +252,8 @@ func (x *InitializeResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequest
 type SetLevelRequest struct {
-	ID     jsonrpc.ID
-	Params *SetLevelParams // required
+	ID     jsonrpc.ID      // the client's or server's choice, unique while the request runs
+	Params *SetLevelParams // always there
 }
 
 func (*SetLevelRequest) isMessage() {}
@@ -283,9 +283,9 @@ func (x *SetLevelRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequest
 type SetLevelResponse struct {
-	ID     jsonrpc.ID
-	Result *EmptyResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	Result *EmptyResult   // when the request was answered in full
+	Error  *jsonrpc.Error // when it failed
 }
 
 func (*SetLevelResponse) isMessage() {}
@@ -306,7 +306,7 @@ func (x *SetLevelResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#pingrequest
 type PingRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID  // the client's or server's choice, unique while the request runs
 	Params *PingParams // nil if absent
 }
 
@@ -336,9 +336,9 @@ func (x *PingRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#pingrequest
 type PingResponse struct {
-	ID     jsonrpc.ID
-	Result *EmptyResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	Result *EmptyResult   // when the request was answered in full
+	Error  *jsonrpc.Error // when it failed
 }
 
 func (*PingResponse) isMessage() {}
@@ -359,8 +359,8 @@ func (x *PingResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptrequest
 type GetPromptRequest struct {
-	ID     jsonrpc.ID
-	Params *GetPromptParams // required
+	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
+	Params *GetPromptParams // always there
 }
 
 func (*GetPromptRequest) isMessage() {}
@@ -391,9 +391,9 @@ func (x *GetPromptRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptrequest
 type GetPromptResponse struct {
-	ID     jsonrpc.ID
-	Result *GetPromptResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID       // of the request; zero in an error about one that could not be read
+	Result *GetPromptResult // when the request was answered in full
+	Error  *jsonrpc.Error   // when it failed
 }
 
 func (*GetPromptResponse) isMessage() {}
@@ -414,7 +414,7 @@ func (x *GetPromptResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listpromptsrequest
 type ListPromptsRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID         // the client's or server's choice, unique while the request runs
 	Params *ListPromptsParams // nil if absent
 }
 
@@ -446,9 +446,9 @@ func (x *ListPromptsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listpromptsrequest
 type ListPromptsResponse struct {
-	ID     jsonrpc.ID
-	Result *ListPromptsResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID         // of the request; zero in an error about one that could not be read
+	Result *ListPromptsResult // when the request was answered in full
+	Error  *jsonrpc.Error     // when it failed
 }
 
 func (*ListPromptsResponse) isMessage() {}
@@ -469,7 +469,7 @@ func (x *ListPromptsResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesrequest
 type ListResourcesRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID           // the client's or server's choice, unique while the request runs
 	Params *ListResourcesParams // nil if absent
 }
 
@@ -501,9 +501,9 @@ func (x *ListResourcesRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) 
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesrequest
 type ListResourcesResponse struct {
-	ID     jsonrpc.ID
-	Result *ListResourcesResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID           // of the request; zero in an error about one that could not be read
+	Result *ListResourcesResult // when the request was answered in full
+	Error  *jsonrpc.Error       // when it failed
 }
 
 func (*ListResourcesResponse) isMessage() {}
@@ -524,8 +524,8 @@ func (x *ListResourcesResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourcerequest
 type ReadResourceRequest struct {
-	ID     jsonrpc.ID
-	Params *ReadResourceParams // required
+	ID     jsonrpc.ID          // the client's or server's choice, unique while the request runs
+	Params *ReadResourceParams // always there
 }
 
 func (*ReadResourceRequest) isMessage() {}
@@ -556,9 +556,9 @@ func (x *ReadResourceRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourcerequest
 type ReadResourceResponse struct {
-	ID     jsonrpc.ID
-	Result *ReadResourceResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID          // of the request; zero in an error about one that could not be read
+	Result *ReadResourceResult // when the request was answered in full
+	Error  *jsonrpc.Error      // when it failed
 }
 
 func (*ReadResourceResponse) isMessage() {}
@@ -579,8 +579,8 @@ func (x *ReadResourceResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequest
 type SubscribeRequest struct {
-	ID     jsonrpc.ID
-	Params *SubscribeParams // required
+	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
+	Params *SubscribeParams // always there
 }
 
 func (*SubscribeRequest) isMessage() {}
@@ -611,9 +611,9 @@ func (x *SubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequest
 type SubscribeResponse struct {
-	ID     jsonrpc.ID
-	Result *EmptyResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	Result *EmptyResult   // when the request was answered in full
+	Error  *jsonrpc.Error // when it failed
 }
 
 func (*SubscribeResponse) isMessage() {}
@@ -634,7 +634,7 @@ func (x *SubscribeResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesrequest
 type ListResourceTemplatesRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID                   // the client's or server's choice, unique while the request runs
 	Params *ListResourceTemplatesParams // nil if absent
 }
 
@@ -666,9 +666,9 @@ func (x *ListResourceTemplatesRequest) DecodeResponse(f jsonrpc.Frame) (Message,
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesrequest
 type ListResourceTemplatesResponse struct {
-	ID     jsonrpc.ID
-	Result *ListResourceTemplatesResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID                   // of the request; zero in an error about one that could not be read
+	Result *ListResourceTemplatesResult // when the request was answered in full
+	Error  *jsonrpc.Error               // when it failed
 }
 
 func (*ListResourceTemplatesResponse) isMessage() {}
@@ -689,8 +689,8 @@ func (x *ListResourceTemplatesResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequest
 type UnsubscribeRequest struct {
-	ID     jsonrpc.ID
-	Params *UnsubscribeParams // required
+	ID     jsonrpc.ID         // the client's or server's choice, unique while the request runs
+	Params *UnsubscribeParams // always there
 }
 
 func (*UnsubscribeRequest) isMessage() {}
@@ -721,9 +721,9 @@ func (x *UnsubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequest
 type UnsubscribeResponse struct {
-	ID     jsonrpc.ID
-	Result *EmptyResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	Result *EmptyResult   // when the request was answered in full
+	Error  *jsonrpc.Error // when it failed
 }
 
 func (*UnsubscribeResponse) isMessage() {}
@@ -744,7 +744,7 @@ func (x *UnsubscribeResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsrequest
 type ListRootsRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
 	Params *ListRootsParams // nil if absent
 }
 
@@ -776,9 +776,9 @@ func (x *ListRootsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsrequest
 type ListRootsResponse struct {
-	ID     jsonrpc.ID
-	Result *ListRootsResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID       // of the request; zero in an error about one that could not be read
+	Result *ListRootsResult // when the request was answered in full
+	Error  *jsonrpc.Error   // when it failed
 }
 
 func (*ListRootsResponse) isMessage() {}
@@ -799,8 +799,8 @@ func (x *ListRootsResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessagerequest
 type CreateMessageRequest struct {
-	ID     jsonrpc.ID
-	Params *CreateMessageParams // required
+	ID     jsonrpc.ID           // the client's or server's choice, unique while the request runs
+	Params *CreateMessageParams // always there
 }
 
 func (*CreateMessageRequest) isMessage() {}
@@ -835,10 +835,10 @@ func (x *CreateMessageRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) 
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessagerequest
 type CreateMessageResponse struct {
-	ID     jsonrpc.ID
-	Result *CreateMessageResult
-	Task   *CreateTaskResult // when the request asked for a task
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID           // of the request; zero in an error about one that could not be read
+	Result *CreateMessageResult // when the request was answered in full
+	Task   *CreateTaskResult    // when the request asked for a task
+	Error  *jsonrpc.Error       // when it failed
 }
 
 func (*CreateMessageResponse) isMessage() {}
@@ -862,8 +862,8 @@ func (x *CreateMessageResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
 type CancelTaskRequest struct {
-	ID     jsonrpc.ID
-	Params *CancelTaskParams // required
+	ID     jsonrpc.ID        // the client's or server's choice, unique while the request runs
+	Params *CancelTaskParams // always there
 }
 
 func (*CancelTaskRequest) isMessage() {}
@@ -894,9 +894,9 @@ func (x *CancelTaskRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
 type CancelTaskResponse struct {
-	ID     jsonrpc.ID
-	Result *CancelTaskResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID        // of the request; zero in an error about one that could not be read
+	Result *CancelTaskResult // when the request was answered in full
+	Error  *jsonrpc.Error    // when it failed
 }
 
 func (*CancelTaskResponse) isMessage() {}
@@ -917,8 +917,8 @@ func (x *CancelTaskResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest
 type GetTaskRequest struct {
-	ID     jsonrpc.ID
-	Params *GetTaskParams // required
+	ID     jsonrpc.ID     // the client's or server's choice, unique while the request runs
+	Params *GetTaskParams // always there
 }
 
 func (*GetTaskRequest) isMessage() {}
@@ -947,9 +947,9 @@ func (x *GetTaskRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest
 type GetTaskResponse struct {
-	ID     jsonrpc.ID
-	Result *GetTaskResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	Result *GetTaskResult // when the request was answered in full
+	Error  *jsonrpc.Error // when it failed
 }
 
 func (*GetTaskResponse) isMessage() {}
@@ -970,7 +970,7 @@ func (x *GetTaskResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest
 type ListTasksRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
 	Params *ListTasksParams // nil if absent
 }
 
@@ -1002,9 +1002,9 @@ func (x *ListTasksRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest
 type ListTasksResponse struct {
-	ID     jsonrpc.ID
-	Result *ListTasksResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID       // of the request; zero in an error about one that could not be read
+	Result *ListTasksResult // when the request was answered in full
+	Error  *jsonrpc.Error   // when it failed
 }
 
 func (*ListTasksResponse) isMessage() {}
@@ -1025,8 +1025,8 @@ func (x *ListTasksResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
 type GetTaskPayloadRequest struct {
-	ID     jsonrpc.ID
-	Params *GetTaskPayloadParams // required
+	ID     jsonrpc.ID            // the client's or server's choice, unique while the request runs
+	Params *GetTaskPayloadParams // always there
 }
 
 func (*GetTaskPayloadRequest) isMessage() {}
@@ -1057,9 +1057,9 @@ func (x *GetTaskPayloadRequest) DecodeResponse(f jsonrpc.Frame) (Message, error)
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
 type GetTaskPayloadResponse struct {
-	ID     jsonrpc.ID
-	Result *GetTaskPayloadResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID            // of the request; zero in an error about one that could not be read
+	Result *GetTaskPayloadResult // when the request was answered in full
+	Error  *jsonrpc.Error        // when it failed
 }
 
 func (*GetTaskPayloadResponse) isMessage() {}
@@ -1080,8 +1080,8 @@ func (x *GetTaskPayloadResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequest
 type CallToolRequest struct {
-	ID     jsonrpc.ID
-	Params *CallToolParams // required
+	ID     jsonrpc.ID      // the client's or server's choice, unique while the request runs
+	Params *CallToolParams // always there
 }
 
 func (*CallToolRequest) isMessage() {}
@@ -1115,10 +1115,10 @@ func (x *CallToolRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequest
 type CallToolResponse struct {
-	ID     jsonrpc.ID
-	Result *CallToolResult
+	ID     jsonrpc.ID        // of the request; zero in an error about one that could not be read
+	Result *CallToolResult   // when the request was answered in full
 	Task   *CreateTaskResult // when the request asked for a task
-	Error  *jsonrpc.Error
+	Error  *jsonrpc.Error    // when it failed
 }
 
 func (*CallToolResponse) isMessage() {}
@@ -1142,7 +1142,7 @@ func (x *CallToolResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsrequest
 type ListToolsRequest struct {
-	ID     jsonrpc.ID
+	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
 	Params *ListToolsParams // nil if absent
 }
 
@@ -1174,9 +1174,9 @@ func (x *ListToolsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsrequest
 type ListToolsResponse struct {
-	ID     jsonrpc.ID
-	Result *ListToolsResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID       // of the request; zero in an error about one that could not be read
+	Result *ListToolsResult // when the request was answered in full
+	Error  *jsonrpc.Error   // when it failed
 }
 
 func (*ListToolsResponse) isMessage() {}
@@ -1199,7 +1199,7 @@ func (x *ListToolsResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#cancellednotification
 type CancelledNotification struct {
-	Params *CancelledParams // required
+	Params *CancelledParams // always there
 }
 
 func (*CancelledNotification) isMessage() {}
@@ -1219,7 +1219,7 @@ func (x *CancelledNotification) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitationcompletenotification
 type ElicitationCompleteNotification struct {
-	Params *ElicitationCompleteParams // required
+	Params *ElicitationCompleteParams // always there
 }
 
 func (*ElicitationCompleteNotification) isMessage() {}
@@ -1256,7 +1256,7 @@ func (x *InitializedNotification) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#loggingmessagenotification
 type LoggingMessageNotification struct {
-	Params *LoggingMessageParams // required
+	Params *LoggingMessageParams // always there
 }
 
 func (*LoggingMessageNotification) isMessage() {}
@@ -1269,13 +1269,13 @@ func (x *LoggingMessageNotification) AppendJSON(b []byte) []byte {
 // ProgressNotification is a whole notification of notifications/progress.
 //
 // Progress tells how far a request has come that carries a progress token. The
-// runtime hands it to who made the request. The method is
+// runtime hands it to the call that it is about. The method is
 // notifications/progress.
 //
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#progressnotification
 type ProgressNotification struct {
-	Params *ProgressParams // required
+	Params *ProgressParams // always there
 }
 
 func (*ProgressNotification) isMessage() {}
@@ -1334,7 +1334,7 @@ func (x *ResourceListChangedNotification) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#resourceupdatednotification
 type ResourceUpdatedNotification struct {
-	Params *ResourceUpdatedParams // required
+	Params *ResourceUpdatedParams // always there
 }
 
 func (*ResourceUpdatedNotification) isMessage() {}
@@ -1372,7 +1372,7 @@ func (x *RootsListChangedNotification) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotification
 type TaskStatusNotification struct {
-	Params *TaskStatusParams // required
+	Params *TaskStatusParams // always there
 }
 
 func (*TaskStatusNotification) isMessage() {}

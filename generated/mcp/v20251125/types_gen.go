@@ -3271,8 +3271,9 @@ type ToolResultContent struct {
 	// OutputSchema; nil for none.
 	StructuredContent wire.Raw // structuredContent; an object
 
-	// Meta holds metadata about this value, by key; nil for none. Who sends it
-	// on in a later request should keep it: caches may depend on it.
+	// Meta holds metadata about this value, by key; nil for none. A client that
+	// sends the value again in a later request should keep it: caches may
+	// depend on it.
 	Meta  wire.Raw     // _meta; an object
 	Extra wire.Members // members that this revision does not name
 }
@@ -3302,8 +3303,9 @@ type ToolUseContent struct {
 	// Input is an object that fits the tool's InputSchema.
 	Input wire.Raw // input; required; an object
 
-	// Meta holds metadata about this value, by key; nil for none. Who sends it
-	// on in a later request should keep it: caches may depend on it.
+	// Meta holds metadata about this value, by key; nil for none. A client that
+	// sends the value again in a later request should keep it: caches may
+	// depend on it.
 	Meta  wire.Raw     // _meta; an object
 	Extra wire.Members // members that this revision does not name
 }

@@ -337,8 +337,8 @@ func (x ElicitValue) Strings() ([]string, bool) {
 	return out, true
 }
 
-// GetTaskPayloadResult is the result of the request that became the task. Who
-// made that request knows which of the types it is.
+// GetTaskPayloadResult is the result of the request that became the task. Only
+// the side that made that request knows which of the types it is.
 //
 // In the protocol since 2025-11-25. See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadresult
@@ -636,7 +636,7 @@ func DecodeResourceContents(d *wire.Dec) (ResourceContents, error) {
 // In the protocol since 2025-11-25. See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessage
 type SamplingContent struct {
-	Items []SamplingMessageContentBlock
+	Items []SamplingMessageContentBlock // in order
 	// Array writes an array even of one item. Reading sets it to what came;
 	// without it a single item is written alone, which older peers can read.
 	Array bool

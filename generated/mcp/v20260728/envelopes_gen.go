@@ -81,8 +81,8 @@ func appenderOf[T any, P interface {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequest
 type CompleteRequest struct {
-	ID     jsonrpc.ID
-	Params *CompleteParams // required
+	ID     jsonrpc.ID      // the client's or server's choice, unique while the request runs
+	Params *CompleteParams // always there
 }
 
 func (*CompleteRequest) isMessage() {}
@@ -112,9 +112,9 @@ func (x *CompleteRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequest
 type CompleteResponse struct {
-	ID     jsonrpc.ID
-	Result *CompleteResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID      // of the request; zero in an error about one that could not be read
+	Result *CompleteResult // when the request was answered in full
+	Error  *jsonrpc.Error  // when it failed
 }
 
 func (*CompleteResponse) isMessage() {}
@@ -135,8 +135,8 @@ func (x *CompleteResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequest
 type GetPromptRequest struct {
-	ID     jsonrpc.ID
-	Params *GetPromptParams // required
+	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
+	Params *GetPromptParams // always there
 }
 
 func (*GetPromptRequest) isMessage() {}
@@ -174,10 +174,10 @@ func (x *GetPromptRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequest
 type GetPromptResponse struct {
-	ID            jsonrpc.ID
-	Result        *GetPromptResult
-	InputRequired *InputRequiredResult
-	Error         *jsonrpc.Error
+	ID            jsonrpc.ID           // of the request; zero in an error about one that could not be read
+	Result        *GetPromptResult     // when the request was answered in full
+	InputRequired *InputRequiredResult // when input is needed first
+	Error         *jsonrpc.Error       // when it failed
 }
 
 func (*GetPromptResponse) isMessage() {}
@@ -201,8 +201,8 @@ func (x *GetPromptResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsrequest
 type ListPromptsRequest struct {
-	ID     jsonrpc.ID
-	Params *ListPromptsParams // required
+	ID     jsonrpc.ID         // the client's or server's choice, unique while the request runs
+	Params *ListPromptsParams // always there
 }
 
 func (*ListPromptsRequest) isMessage() {}
@@ -233,9 +233,9 @@ func (x *ListPromptsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsrequest
 type ListPromptsResponse struct {
-	ID     jsonrpc.ID
-	Result *ListPromptsResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID         // of the request; zero in an error about one that could not be read
+	Result *ListPromptsResult // when the request was answered in full
+	Error  *jsonrpc.Error     // when it failed
 }
 
 func (*ListPromptsResponse) isMessage() {}
@@ -256,8 +256,8 @@ func (x *ListPromptsResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesrequest
 type ListResourcesRequest struct {
-	ID     jsonrpc.ID
-	Params *ListResourcesParams // required
+	ID     jsonrpc.ID           // the client's or server's choice, unique while the request runs
+	Params *ListResourcesParams // always there
 }
 
 func (*ListResourcesRequest) isMessage() {}
@@ -288,9 +288,9 @@ func (x *ListResourcesRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) 
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesrequest
 type ListResourcesResponse struct {
-	ID     jsonrpc.ID
-	Result *ListResourcesResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID           // of the request; zero in an error about one that could not be read
+	Result *ListResourcesResult // when the request was answered in full
+	Error  *jsonrpc.Error       // when it failed
 }
 
 func (*ListResourcesResponse) isMessage() {}
@@ -311,8 +311,8 @@ func (x *ListResourcesResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequest
 type ReadResourceRequest struct {
-	ID     jsonrpc.ID
-	Params *ReadResourceParams // required
+	ID     jsonrpc.ID          // the client's or server's choice, unique while the request runs
+	Params *ReadResourceParams // always there
 }
 
 func (*ReadResourceRequest) isMessage() {}
@@ -350,10 +350,10 @@ func (x *ReadResourceRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequest
 type ReadResourceResponse struct {
-	ID            jsonrpc.ID
-	Result        *ReadResourceResult
-	InputRequired *InputRequiredResult
-	Error         *jsonrpc.Error
+	ID            jsonrpc.ID           // of the request; zero in an error about one that could not be read
+	Result        *ReadResourceResult  // when the request was answered in full
+	InputRequired *InputRequiredResult // when input is needed first
+	Error         *jsonrpc.Error       // when it failed
 }
 
 func (*ReadResourceResponse) isMessage() {}
@@ -377,8 +377,8 @@ func (x *ReadResourceResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesrequest
 type ListResourceTemplatesRequest struct {
-	ID     jsonrpc.ID
-	Params *ListResourceTemplatesParams // required
+	ID     jsonrpc.ID                   // the client's or server's choice, unique while the request runs
+	Params *ListResourceTemplatesParams // always there
 }
 
 func (*ListResourceTemplatesRequest) isMessage() {}
@@ -409,9 +409,9 @@ func (x *ListResourceTemplatesRequest) DecodeResponse(f jsonrpc.Frame) (Message,
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesrequest
 type ListResourceTemplatesResponse struct {
-	ID     jsonrpc.ID
-	Result *ListResourceTemplatesResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID                   // of the request; zero in an error about one that could not be read
+	Result *ListResourceTemplatesResult // when the request was answered in full
+	Error  *jsonrpc.Error               // when it failed
 }
 
 func (*ListResourceTemplatesResponse) isMessage() {}
@@ -433,8 +433,8 @@ func (x *ListResourceTemplatesResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverrequest
 type DiscoverRequest struct {
-	ID     jsonrpc.ID
-	Params *DiscoverParams // required
+	ID     jsonrpc.ID      // the client's or server's choice, unique while the request runs
+	Params *DiscoverParams // always there
 }
 
 func (*DiscoverRequest) isMessage() {}
@@ -464,9 +464,9 @@ func (x *DiscoverRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverrequest
 type DiscoverResponse struct {
-	ID     jsonrpc.ID
-	Result *DiscoverResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID      // of the request; zero in an error about one that could not be read
+	Result *DiscoverResult // when the request was answered in full
+	Error  *jsonrpc.Error  // when it failed
 }
 
 func (*DiscoverResponse) isMessage() {}
@@ -489,8 +489,8 @@ func (x *DiscoverResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequest
 type SubscriptionsListenRequest struct {
-	ID     jsonrpc.ID
-	Params *SubscriptionsListenParams // required
+	ID     jsonrpc.ID                 // the client's or server's choice, unique while the request runs
+	Params *SubscriptionsListenParams // always there
 }
 
 func (*SubscriptionsListenRequest) isMessage() {}
@@ -521,9 +521,9 @@ func (x *SubscriptionsListenRequest) DecodeResponse(f jsonrpc.Frame) (Message, e
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequest
 type SubscriptionsListenResponse struct {
-	ID     jsonrpc.ID
-	Result *SubscriptionsListenResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID                 // of the request; zero in an error about one that could not be read
+	Result *SubscriptionsListenResult // when the request was answered in full
+	Error  *jsonrpc.Error             // when it failed
 }
 
 func (*SubscriptionsListenResponse) isMessage() {}
@@ -544,8 +544,8 @@ func (x *SubscriptionsListenResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequest
 type CallToolRequest struct {
-	ID     jsonrpc.ID
-	Params *CallToolParams // required
+	ID     jsonrpc.ID      // the client's or server's choice, unique while the request runs
+	Params *CallToolParams // always there
 }
 
 func (*CallToolRequest) isMessage() {}
@@ -582,10 +582,10 @@ func (x *CallToolRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequest
 type CallToolResponse struct {
-	ID            jsonrpc.ID
-	Result        *CallToolResult
-	InputRequired *InputRequiredResult
-	Error         *jsonrpc.Error
+	ID            jsonrpc.ID           // of the request; zero in an error about one that could not be read
+	Result        *CallToolResult      // when the request was answered in full
+	InputRequired *InputRequiredResult // when input is needed first
+	Error         *jsonrpc.Error       // when it failed
 }
 
 func (*CallToolResponse) isMessage() {}
@@ -609,8 +609,8 @@ func (x *CallToolResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsrequest
 type ListToolsRequest struct {
-	ID     jsonrpc.ID
-	Params *ListToolsParams // required
+	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
+	Params *ListToolsParams // always there
 }
 
 func (*ListToolsRequest) isMessage() {}
@@ -641,9 +641,9 @@ func (x *ListToolsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsrequest
 type ListToolsResponse struct {
-	ID     jsonrpc.ID
-	Result *ListToolsResult
-	Error  *jsonrpc.Error
+	ID     jsonrpc.ID       // of the request; zero in an error about one that could not be read
+	Result *ListToolsResult // when the request was answered in full
+	Error  *jsonrpc.Error   // when it failed
 }
 
 func (*ListToolsResponse) isMessage() {}
@@ -667,7 +667,7 @@ func (x *ListToolsResponse) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotification
 type CancelledNotification struct {
-	Params *CancelledParams // required
+	Params *CancelledParams // always there
 }
 
 func (*CancelledNotification) isMessage() {}
@@ -689,7 +689,7 @@ func (x *CancelledNotification) AppendJSON(b []byte) []byte {
 // Deprecated: The revision 2026-07-28 retires logging. Write diagnostics to
 // standard error, or export them with OpenTelemetry.
 type LoggingMessageNotification struct {
-	Params *LoggingMessageParams // required
+	Params *LoggingMessageParams // always there
 }
 
 func (*LoggingMessageNotification) isMessage() {}
@@ -702,13 +702,13 @@ func (x *LoggingMessageNotification) AppendJSON(b []byte) []byte {
 // ProgressNotification is a whole notification of notifications/progress.
 //
 // Progress tells how far a request has come that carries a progress token. The
-// runtime hands it to who made the request. The method is
+// runtime hands it to the call that it is about. The method is
 // notifications/progress.
 //
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#progressnotification
 type ProgressNotification struct {
-	Params *ProgressParams // required
+	Params *ProgressParams // always there
 }
 
 func (*ProgressNotification) isMessage() {}
@@ -768,7 +768,7 @@ func (x *ResourceListChangedNotification) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotification
 type ResourceUpdatedNotification struct {
-	Params *ResourceUpdatedParams // required
+	Params *ResourceUpdatedParams // always there
 }
 
 func (*ResourceUpdatedNotification) isMessage() {}
@@ -788,7 +788,7 @@ func (x *ResourceUpdatedNotification) AppendJSON(b []byte) []byte {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotification
 type SubscriptionsAcknowledgedNotification struct {
-	Params *SubscriptionsAcknowledgedParams // required
+	Params *SubscriptionsAcknowledgedParams // always there
 }
 
 func (*SubscriptionsAcknowledgedNotification) isMessage() {}

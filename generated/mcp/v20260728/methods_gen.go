@@ -21,8 +21,8 @@ const (
 	// are malformed, or contradict its body. The status is 400. New in revision
 	// 2026-07-28.
 	CodeHeaderMismatch = -32020
-	// CodeInternalError answers a request that failed through no fault of who
-	// made it.
+	// CodeInternalError answers a request that failed through no fault of its
+	// sender.
 	CodeInternalError = -32603
 	// CodeInvalidParams answers params that do not fit: a member that is
 	// missing, in _meta for example, a tool, prompt or resource that does not
@@ -813,7 +813,7 @@ func NewInvalidParamsError(message string) *jsonrpc.Error {
 }
 
 // NewInternalError makes the error for a request that failed through no fault
-// of who made it.
+// of its sender.
 //
 // Its code is -32603.
 func NewInternalError(message string) *jsonrpc.Error {

@@ -2125,8 +2125,8 @@ func (x *ReadResourceResult) SetExtra(name string, value wire.Raw) error {
 // Sent by the client; in the protocol since 2024-11-05. See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#requestmetaobject
 type RequestMeta struct {
-	// ClientCapabilities is what the client can do for this request; without
-	// members it is nothing. What earlier requests said does not count.
+	// ClientCapabilities is what the client can do for this request; with no
+	// member it is nothing. What earlier requests said does not count.
 	ClientCapabilities ClientCapabilities // io.modelcontextprotocol/clientCapabilities; required; since 2026-07-28
 
 	// ProtocolVersion is the revision that the request speaks, as its date.
@@ -3069,8 +3069,9 @@ type ToolResultContent struct {
 	// OutputSchema; nil for none, while null is a value.
 	StructuredContent wire.Raw // structuredContent; any JSON value
 
-	// Meta holds metadata about this value, by key; nil for none. Who sends it
-	// on in a later request should keep it: caches may depend on it.
+	// Meta holds metadata about this value, by key; nil for none. A client that
+	// sends the value again in a later request should keep it: caches may
+	// depend on it.
 	Meta  wire.Raw     // _meta; an object
 	Extra wire.Members // members that this revision does not name
 }
@@ -3103,8 +3104,9 @@ type ToolUseContent struct {
 	// Input is an object that fits the tool's InputSchema.
 	Input wire.Raw // input; required; an object
 
-	// Meta holds metadata about this value, by key; nil for none. Who sends it
-	// on in a later request should keep it: caches may depend on it.
+	// Meta holds metadata about this value, by key; nil for none. A client that
+	// sends the value again in a later request should keep it: caches may
+	// depend on it.
 	Meta  wire.Raw     // _meta; an object
 	Extra wire.Members // members that this revision does not name
 }

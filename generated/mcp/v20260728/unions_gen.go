@@ -755,7 +755,7 @@ func DecodeResourceContents(d *wire.Dec) (ResourceContents, error) {
 // In the protocol since 2025-11-25. See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessageresult
 type SamplingContent struct {
-	Items []SamplingMessageContentBlock
+	Items []SamplingMessageContentBlock // in order
 	// Array writes an array even of one item. Reading sets it to what came;
 	// without it a single item is written alone, which older peers can read.
 	Array bool
