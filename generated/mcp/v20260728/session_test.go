@@ -366,6 +366,18 @@ func TestErrorsCarryTheirData(t *testing.T) {
 	})
 }
 
+// TestInputTheClientDoesNotOffer holds that a handler cannot ask for what the
+// request did not declare.
+func TestInputTheClientDoesNotOffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := connect(t, everything(), mcp.Client{})
+		_, err := r.CallTool(t.Context(), &mcp.CallToolParams{Name: "ask twice"})
+		data, ok := mcp.MissingRequiredClientCapabilityDataOf(err)
+		require.True(t, ok, "%v", err)
+		require.NotNil(t, data.RequiredCapabilities.Elicitation)
+	})
+}
+
 func TestUnadvertised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := connect(t, mcp.Server{}, mcp.Client{})
