@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -262,4 +263,30 @@ func BenchmarkClient(b *testing.B) {
 			}
 		})
 	})
+}
+
+// BenchmarkLarge carries a result of 16 MiB from a child.
+func BenchmarkLarge(b *testing.B) {
+	b.ReportAllocs()
+	c, err := connect(b.Context(), self("large"), client())
+	require.NoError(b, err)
+	defer func() { _ = c.Close(context.Background()) }()
+	b.SetBytes(largeSize)
+	for b.Loop() {
+		got, err := echo(b.Context(), c, "x")
+		if err != nil || len(got) != largeSize {
+			b.Fatal(len(got), err)
+		}
+	}
+}
+
+const largeSize = 16 << 20
+
+func init() {
+	children["large"] = func() int {
+		text := strings.Repeat("all the text of a large result, ", largeSize/32)
+		return serveStdio(server(func(context.Context, *callParams) (*callResult, error) {
+			return &callResult{Content: []textContent{{text}}}, nil
+		}))
+	}
 }

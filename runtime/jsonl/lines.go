@@ -41,10 +41,16 @@ type lines struct {
 	err error // of the stream, once it ended
 
 	// A line that does not fit into the window, as far as it is read.
-	big      []byte
+	parts    []*[partSize]byte
 	size     int64
-	skipping bool // it is too long: big is its start
+	skipping bool // it is too long: only its start is kept
 }
+
+// partSize is how much of a long line is kept in one piece until all of it is
+// there. It is a multiple of the window.
+const partSize = 4 * windowSize
+
+var parts = sync.Pool{New: func() any { return new([partSize]byte) }}
 
 var windows = sync.Pool{New: func() any { return new([windowSize]byte) }}
 
@@ -111,7 +117,7 @@ func trim(b []byte) []byte {
 // next reads the next frame. Blank lines are none. An error is the stream's
 // end; a deadline that passed is reported once and may be followed by more.
 func (l *lines) next() (jsonrpc.Frame, error) {
-	if l.big != nil {
+	if l.parts != nil {
 		return l.long()
 	}
 	for {
@@ -159,29 +165,29 @@ func (l *lines) next() (jsonrpc.Frame, error) {
 	}
 }
 
-// long reads a line that does not fit into the window. The frame owns its
-// bytes. It can be interrupted by a deadline, and goes on with the next call.
+// long reads a line that does not fit into the window: into pieces, which are
+// put together when its length is known. The frame owns its bytes. Reading can
+// be interrupted by a deadline, and goes on with the next call.
 func (l *lines) long() (jsonrpc.Frame, error) {
-	if l.big == nil {
-		l.big = make([]byte, l.j-l.i, 4*windowSize)
-		copy(l.big, l.buf[l.i:l.j])
+	if l.parts == nil {
+		l.parts = append(l.parts, parts.Get().(*[partSize]byte))
+		l.size, l.skipping = int64(copy(l.parts[0][:], l.buf[l.i:l.j])), false
 		l.i, l.j = 0, 0
-		l.size, l.skipping = int64(len(l.big)), false
 	}
 	for {
-		if !l.skipping && len(l.big) > l.max {
-			l.big, l.skipping = bytes.Clone(l.big[:min(len(l.big), headSize)]), true
+		if !l.skipping && l.size > int64(l.max) {
+			l.skipping = true
+			l.drop(1)
 		}
 		// What is read at once is at most a window, so that what follows the
 		// line fits into it.
 		chunk := l.buf
 		if !l.skipping {
-			if cap(l.big)-len(l.big) < windowSize {
-				grown := make([]byte, len(l.big), min(2*cap(l.big), l.max+2*windowSize))
-				copy(grown, l.big)
-				l.big = grown
+			at := int(l.size % partSize)
+			if at == 0 {
+				l.parts = append(l.parts, parts.Get().(*[partSize]byte))
 			}
-			chunk = l.big[len(l.big):min(cap(l.big), len(l.big)+windowSize)]
+			chunk = l.parts[len(l.parts)-1][at:min(at+windowSize, partSize)]
 		}
 		n, err := l.r.Read(chunk)
 		line := n
@@ -196,30 +202,47 @@ func (l *lines) long() (jsonrpc.Frame, error) {
 			l.look(l.i)
 		}
 		l.size += int64(line)
-		if !l.skipping {
-			l.big = l.big[:len(l.big)+line]
-		}
-		switch {
-		case err == nil:
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			if k < 0 {
-				return jsonrpc.Frame{}, err
-			}
-		default:
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			l.err = err
 		}
-		if k < 0 && err == nil {
-			continue
+		switch {
+		case k >= 0, l.err != nil:
+			return l.whole(k >= 0), nil
+		case err != nil:
+			if line == 0 && !l.skipping && l.size%partSize == 0 {
+				l.drop(len(l.parts) - 1) // the piece that nothing came for
+			}
+			return jsonrpc.Frame{}, err
 		}
-		f := jsonrpc.Frame{Data: l.big, Owned: true}
-		if l.skipping || len(l.big) > l.max {
-			f.Data = l.big[:min(len(l.big), headSize)]
-			f.Err = &TooLongError{Limit: l.max, Size: l.size}
-		} else if k < 0 {
+	}
+}
+
+// drop gives back the pieces from the given one on.
+func (l *lines) drop(from int) {
+	for i, p := range l.parts[from:] {
+		parts.Put(p)
+		l.parts[from+i] = nil
+	}
+	l.parts = l.parts[:from]
+}
+
+// whole makes the frame of a long line that has ended.
+func (l *lines) whole(ended bool) jsonrpc.Frame {
+	f := jsonrpc.Frame{Owned: true}
+	if l.size > int64(l.max) {
+		f.Data = bytes.Clone(l.parts[0][:min(l.size, headSize)])
+		f.Err = &TooLongError{Limit: l.max, Size: l.size}
+	} else {
+		f.Data = make([]byte, 0, l.size)
+		for left := l.size; left > 0; left -= partSize {
+			f.Data = append(f.Data, l.parts[len(f.Data)/partSize][:min(left, partSize)]...)
+		}
+		if !ended {
 			f.Err = jsonrpc.ErrTruncated
 		}
-		f.Data = trim(f.Data)
-		l.big = nil
-		return f, nil
 	}
+	f.Data = trim(f.Data)
+	l.drop(0)
+	l.parts = nil
+	return f
 }

@@ -44,7 +44,8 @@ func frames(t testing.TB, r io.Reader, limit int) (got []string, err error) {
 // TestLines: one frame a line, however the bytes are chunked (rows 22, 71 to
 // 73).
 func TestLines(t *testing.T) {
-	long := strings.Repeat("l", 3*windowSize+17)
+	long := strings.Repeat("l", 2*partSize+17)
+	piece := strings.Repeat("p", partSize)
 	for _, c := range []struct {
 		name, in string
 		limit    int
@@ -57,6 +58,8 @@ func TestLines(t *testing.T) {
 		{"no newline at the end", "a\nb", 1000, []string{"a", "cut: b"}},
 		{"blank rest", "a\n \r", 1000, []string{"a"}},
 		{"longer than the window", long + "\nb\n" + long + "\n\nc", 1 << 20, []string{long, "b", long, "cut: c"}},
+		{"as long as pieces", piece + "\nb\n" + piece + piece + "\r\nc\n", 1 << 20, []string{piece, "b", piece + piece, "c"}},
+		{"as long as a piece, cut", piece, 1 << 20, []string{"cut: " + piece}},
 		{"longer than the window, cut", "a\n" + long, 1 << 20, []string{"a", "cut: " + long}},
 		{"too long, within the window", "aaaaaaaa\nb\n", 7, []string{"too long: 8, starts aaaa", "b"}},
 		{"exactly as long as allowed", "aaaaaaa\nb\n", 7, []string{"aaaaaaa", "b"}},
