@@ -151,6 +151,16 @@ func init() {
 			answer(out, id, "said")
 		}
 	})
+	children["slow"] = func() int {
+		return serveStdio(server(func(context.Context, *callParams) (*callResult, error) {
+			<-time.After(200 * time.Millisecond)
+			return &callResult{Content: []textContent{{"slow"}}}, nil
+		}))
+	}
+	children["mute"] = func() int { // answers nothing, not even initialize
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return 0
+	}
 	children["blocks"] = func() int { return serveStdio(blocking(make(chan struct{}))) }
 }
 
@@ -555,4 +565,55 @@ func TestManyChildren(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestConnectIsBounded: a child that never answers initialize is given up with
+// the caller's context, and brought to its end (row 10).
+func TestConnectIsBounded(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	l, err := self("mute").Dial(ctx)
+	require.NoError(t, err)
+	begun := time.Now()
+	_, err = connect(ctx, dialed{l}, client())
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Less(t, time.Since(begun), 2*time.Second)
+	<-l.Done()
+	require.ErrorIs(t, syscall.Kill(l.(*jsonl.ProcessLink).PID(), 0), syscall.ESRCH, "reaped")
+}
+
+// dialed is a link that is open already.
+type dialed struct{ l jsonrpc.Link }
+
+func (d dialed) Dial(context.Context) (jsonrpc.Link, error) { return d.l, nil }
+
+// TestDrainBeforeClose: a client drains, its running calls get their answers,
+// and new ones are refused (row 13).
+func TestDrainBeforeClose(t *testing.T) {
+	c, _ := start(t, self("slow"), nil)
+	errs := make(chan error)
+	for range 5 {
+		go func() {
+			_, err := echoName(t.Context(), c, "x")
+			errs <- err
+		}()
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for c.Stats().Calls < 5 {
+		<-tick.C
+	}
+	drained := make(chan error)
+	go func() { drained <- c.Drain(t.Context()) }()
+	for c.State() != jsonrpc.Draining {
+		<-tick.C
+	}
+	var se *jsonrpc.StateError
+	_, err := echoName(t.Context(), c, "x")
+	require.ErrorAs(t, err, &se)
+	for range 5 {
+		require.NoError(t, <-errs)
+	}
+	require.NoError(t, <-drained)
+	require.Equal(t, jsonrpc.Closed, c.State())
 }

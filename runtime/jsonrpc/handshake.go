@@ -105,9 +105,10 @@ func (c *Conn) declareInitialized(ctx context.Context) error {
 	return c.transition(methodInitialized, Ready)
 }
 
-// abandon closes a connection whose handshake failed.
+// abandon closes a connection whose handshake failed. When ctx has ended the
+// caller does not wait for the carrier, which is released all the same.
 func (c *Conn) abandon(ctx context.Context, err error) error {
-	_ = c.Close(context.WithoutCancel(ctx))
+	_ = c.Close(ctx)
 	return fmt.Errorf("handshake: %w", err)
 }
 
