@@ -77,6 +77,9 @@ var children = map[string]func() int{
 func self(kind string) *jsonl.Process {
 	p := jsonl.Command(os.Args[0])
 	p.Env = map[string]string{"GOLDWIRE_CHILD": kind, "GORACE": "atexit_sleep_ms=0"} // it exits without the race detector's second
+	if testing.CoverMode() != "" {
+		p.Env["GOCOVERDIR"] = os.TempDir()
+	}
 	return p
 }
 
