@@ -258,6 +258,12 @@ func (r *runner) judge(rev string, checks []check.Check, found *check.Exploratio
 	if err := r.save(traces...); err != nil {
 		return err
 	}
+	r.verdicts(rev, checks, traces, found.Traces)
+	return r.ctx.Err()
+}
+
+// verdicts judges the sessions of a revision.
+func (r *runner) verdicts(rev string, checks []check.Check, traces, offers []*check.Trace) {
 	facts := check.FactsOf(rev, traces)
 	if r.rep.Target.Name == "" {
 		r.rep.Target.Name, r.rep.Target.Version = check.Name(facts.Info, "name"), check.Name(facts.Info, "version")
@@ -267,9 +273,42 @@ func (r *runner) judge(rev string, checks []check.Check, found *check.Exploratio
 		if !k.Applies(rev) || r.o.Must && k.Warns(rev) {
 			continue
 		}
-		v := k.Verdict(rev, facts, traces, found.Traces)
+		v := k.Verdict(rev, facts, traces, offers)
 		r.rep.Results = append(r.rep.Results, v)
 		r.tell(Progress{Revision: rev, Check: &v})
 	}
-	return r.ctx.Err()
+}
+
+// Judge gives the verdicts on the recordings of an earlier run, as Run saved
+// them: all of them, in any order. Nothing is started. Of the options only
+// Revisions, Checks, Must and Progress count, and no revisions means all that
+// were recorded. The errors are *RevisionError and ErrNoCheck.
+func Judge(recs []*transcript.Recording, o Options) (*result.Report, error) {
+	checks, err := Select(o)
+	if err != nil {
+		return nil, err
+	}
+	var offers []*check.Trace
+	sessions := map[string][]*check.Trace{}
+	for _, rec := range recs {
+		t := check.NewTrace(rec)
+		if t.Exploring() {
+			offers = append(offers, t)
+		} else {
+			sessions[t.Revision] = append(sessions[t.Revision], t)
+		}
+	}
+	asked := o.Revisions
+	if len(asked) == 0 {
+		asked = []string{"all"}
+	}
+	revs, err := choose(asked, slices.DeleteFunc(check.Revisions(), func(rev string) bool { return sessions[rev] == nil }))
+	if err != nil {
+		return nil, err
+	}
+	r := runner{o: o, rep: &result.Report{Target: result.Target{Side: "server"}, Revisions: revs}}
+	for _, rev := range revs {
+		r.verdicts(rev, checks, sessions[rev], offers)
+	}
+	return r.rep, nil
 }

@@ -186,6 +186,51 @@ func TestRunTellsAndSaves(t *testing.T) {
 	require.ErrorIs(t, err, full)
 }
 
+// TestJudgeGivesTheVerdictsOfTheRun holds that saved recordings are enough.
+func TestJudgeGivesTheVerdictsOfTheRun(t *testing.T) {
+	broken := checktest.Server{Output: func(c *checktest.Conn, r *checktest.Request, a string) string {
+		if v, _ := r.Params.Get("protocolVersion").Str(); r.Method == "initialize" && v == "2099-12-31" {
+			return strings.Replace(a, c.Revision, v, 1)
+		}
+		return strings.Replace(a, `"id":"7"`, `"id":7`, 1)
+	}}
+	broken.Output = func(inner func(*checktest.Conn, *checktest.Request, string) string) func(*checktest.Conn, *checktest.Request, string) string {
+		return func(c *checktest.Conn, r *checktest.Request, a string) string {
+			if r == nil {
+				return a
+			}
+			return inner(c, r, a)
+		}
+	}(broken.Output)
+	var texts [][]byte
+	want, err := run(t, broken, conformance.Options{Save: func(_ string, rec *transcript.Recording) error {
+		text, err := rec.MarshalText()
+		texts = append(texts, text)
+		return err
+	}})
+	require.NoError(t, err)
+	require.Greater(t, want.Summary()[result.Fail], 1)
+	var recs []*transcript.Recording
+	for i := range texts {
+		rec, err := transcript.Parse(texts[len(texts)-1-i]) // in any order
+		require.NoError(t, err)
+		recs = append(recs, rec)
+	}
+	got, err := conformance.Judge(recs, conformance.Options{})
+	require.NoError(t, err)
+	require.Equal(t, want.Revisions, got.Revisions)
+	require.Equal(t, want.Summary(), got.Summary())
+	for i := range want.Results {
+		require.Equal(t, want.Results[i].ID, got.Results[i].ID)
+		require.Equal(t, want.Results[i].Verdict, got.Results[i].Verdict, want.Results[i].ID)
+	}
+	_, err = conformance.Judge(recs, conformance.Options{Revisions: []string{"2024-11-05"}})
+	var rev *conformance.RevisionError
+	require.ErrorAs(t, err, &rev)
+	_, err = conformance.Judge(nil, conformance.Options{})
+	require.ErrorAs(t, err, &rev)
+}
+
 func TestRunEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

@@ -22,6 +22,12 @@ type Exploration struct {
 	Started time.Duration
 }
 
+// Profiles of the sessions of an exploration.
+const (
+	profileOffer    = "offer"
+	profileDiscover = "discover"
+)
+
 // unknownVersions are offered to see what a server does with a version that it
 // cannot know.
 var unknownVersions = []string{"1999-01-01", "2099-12-31"}
@@ -43,7 +49,7 @@ func Explore(ctx context.Context, l Launcher, limits Limits) (*Exploration, erro
 		if i > 0 && !x.Answered {
 			break // it is silent or gone: offering more would only take time
 		}
-		s, err := Open(ctx, l, SessionOptions{Profile: "offer", Revision: version, Limits: limits, Started: x.Started})
+		s, err := Open(ctx, l, SessionOptions{Profile: profileOffer, Revision: version, Limits: limits, Started: x.Started})
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +90,7 @@ func Explore(ctx context.Context, l Launcher, limits Limits) (*Exploration, erro
 	}
 	start := time.Since(began)
 
-	s, err := Open(ctx, l, SessionOptions{Profile: "discover", Revision: firstModern, Limits: limits})
+	s, err := Open(ctx, l, SessionOptions{Profile: profileDiscover, Revision: firstModern, Limits: limits})
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +109,10 @@ func Explore(ctx context.Context, l Launcher, limits Limits) (*Exploration, erro
 	x.Speaks = slices.Compact(x.Speaks)
 	return x, ctx.Err()
 }
+
+// Exploring reports whether a session was made to find out what the target
+// speaks; such a session belongs to no revision.
+func (t *Trace) Exploring() bool { return t.Profile == profileOffer || t.Profile == profileDiscover }
 
 // discovered reads the stateless revisions from an answer to discovery.
 func discovered(a *Frame) []string {
