@@ -19,4 +19,7 @@
 // ready while further frames are already read leave in one write. A stream
 // that takes no more bytes is left to a goroutine, so that a peer that stops
 // reading holds up nobody but itself.
+//
+// Specification: basic/transports, section stdio; basic/transports/stdio
+// (2026-07-28).
 package jsonl

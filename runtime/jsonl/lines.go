@@ -19,10 +19,11 @@ const (
 // TooLongError is a line above the bound. The rest of it was skipped as it
 // came in. errors.Is(err, jsonrpc.ErrTooLong).
 type TooLongError struct {
-	Limit int
+	Limit int   // the bound in bytes
 	Size  int64 // bytes of the line
 }
 
+// Error says how long it was and how long it may be.
 func (e *TooLongError) Error() string {
 	return fmt.Sprintf("message too long: %d bytes, the bound is %d", e.Size, e.Limit)
 }

@@ -33,7 +33,7 @@ const (
 type Process struct {
 	// Path is the program, looked up in PATH, and Args its arguments.
 	Path string
-	Args []string
+	Args []string // without the program's name
 	// Dir is the working directory; "" is this process's.
 	Dir string
 	// Env holds the child's variables, literally. On top of them it gets the
@@ -64,10 +64,11 @@ func DefaultInherit() []string { return append([]string(nil), defaultInherit...)
 
 // SpawnError is a child that could not be started.
 type SpawnError struct {
-	Path string
-	Err  error
+	Path string // of the program, as it was given
+	Err  error  // the cause
 }
 
+// Error names the program and the cause.
 func (e *SpawnError) Error() string { return fmt.Sprintf("start %s: %v", e.Path, e.Err) }
 
 // Unwrap returns the cause: exec.ErrNotFound, fs.ErrPermission.
@@ -75,7 +76,7 @@ func (e *SpawnError) Unwrap() error { return e.Err }
 
 // ExitError is a child that ended, or closed its stdout, on its own.
 type ExitError struct {
-	Path    string
+	Path    string // of the program
 	Code    int    // exit code, -1 when a signal ended it or it still runs
 	Signal  string // name of the signal, "" for none
 	Running bool   // it has closed its stdout and still runs
@@ -83,6 +84,7 @@ type ExitError struct {
 	Err     error  // what ended the reading, io.EOF as a rule
 }
 
+// Error says how it ended and what it wrote to stderr last.
 func (e *ExitError) Error() string {
 	var b strings.Builder
 	switch {

@@ -10,7 +10,8 @@ import (
 
 // receiveBatch takes an array of messages, where the revision has them. The
 // requests in it run side by side, their answers leave as one array; where
-// nothing is to be answered nothing is sent.
+// nothing is to be answered nothing is sent. Specification: basic/index
+// (2025-03-26), and JSON-RPC 2.0, section 6.
 func (c *Conn) receiveBatch(ctx context.Context, ex Exchange, data []byte, header map[string][]string) {
 	raw, err := wire.ParseRaw(data)
 	if err != nil {

@@ -41,9 +41,9 @@ func callOptions(ctx context.Context) *CallOptions {
 
 // Progress is one notifications/progress.
 type Progress struct {
-	Progress float64
+	Progress float64  // how far it is; grows
 	Total    *float64 // nil if unknown
-	Message  string
+	Message  string   // for people, may be empty
 	Params   wire.Raw // the whole params
 }
 
@@ -396,7 +396,8 @@ func (c *Conn) giveUpLocked(w *call) bool {
 	return true
 }
 
-// sendCancelled tells the peer that a call was given up.
+// sendCancelled tells the peer that a call was given up. Specification:
+// basic/utilities/cancellation, basic/patterns/cancellation (2026-07-28).
 func (c *Conn) sendCancelled(w *call, reason string) {
 	if w.method == methodInitialize || c.rules.CloseCancels && w.in == nil || !w.sent.Load() {
 		return
@@ -544,6 +545,7 @@ func looseNumber(id ID) string {
 // progressed is the peer's notifications/progress: it starts the call's clock
 // again and goes to the call's handler. It is false for progress on nothing of
 // ours, which a handler of the method may know more about (a gateway's).
+// Specification: basic/utilities/progress, basic/patterns/progress (2026-07-28).
 func (c *Conn) progressed(env *envelope) bool {
 	token, _ := idOf(env.params.Get("progressToken"))
 	value, ok := env.params.Get("progress").Float()
@@ -731,7 +733,7 @@ func CallRaw(ctx context.Context, c *Conn, method string, params wire.Raw) (wire
 	return w.raw, nil
 }
 
-// Ping asks the peer for a sign of life. Revisions without ping fail with a
+// Ping asks the peer for a sign of life (basic/utilities/ping). Revisions without ping fail with a
 // *DirectionError.
 func (c *Conn) Ping(ctx context.Context) error {
 	if svc := c.Service(); svc != nil && !svc.rules.Ping {

@@ -39,8 +39,8 @@ const (
 // the peer. A handler that returns an *Error (wrapped or not) decides the code;
 // any other error is answered with CodeInternalError.
 type Error struct {
-	Code    int64
-	Message string
+	Code    int64        // any 32-bit integer that JSON-RPC leaves open, or one of the Code constants
+	Message string       // one sentence for people
 	Data    wire.Raw     // any JSON value, nil for none
 	Extra   wire.Members // members that the specification does not name
 	Remote  bool         // the peer sent it
@@ -86,10 +86,11 @@ var (
 // NotAdvertisedError is a call that was not sent because the peer does not
 // advertise the capability for it. errors.Is(err, ErrNotAdvertised).
 type NotAdvertisedError struct {
-	Method     string
+	Method     string // that was to be called or sent
 	Capability string // path, "resources.subscribe"
 }
 
+// Error names the method and the capability.
 func (e *NotAdvertisedError) Error() string {
 	return fmt.Sprintf("%s: the peer does not advertise %s", e.Method, e.Capability)
 }
@@ -100,10 +101,11 @@ func (e *NotAdvertisedError) Is(target error) bool { return target == ErrNotAdve
 // OverloadError is a bound that was reached. errors.Is(err, ErrOverloaded).
 type OverloadError struct {
 	What  string // "requests in flight", "outgoing bytes"
-	Limit int
-	Cause error // why waiting ended: the context's error
+	Limit int    // the bound
+	Cause error  // why waiting ended: the context's error
 }
 
+// Error says which bound, and why waiting ended.
 func (e *OverloadError) Error() string {
 	s := fmt.Sprintf("overloaded: the bound of %d %s is reached", e.Limit, e.What)
 	if e.Cause != nil {
@@ -120,12 +122,13 @@ func (e *OverloadError) Unwrap() error { return e.Cause }
 
 // TimeoutError is a call whose deadline passed. errors.Is(err, ErrTimeout).
 type TimeoutError struct {
-	Method string
-	ID     ID
-	After  time.Duration
-	Hard   bool // the hard cap, which progress does not move
+	Method string        // of the request
+	ID     ID            // of the request
+	After  time.Duration // the timeout that passed
+	Hard   bool          // it was the hard cap, which progress does not move
 }
 
+// Error names the request and the time.
 func (e *TimeoutError) Error() string {
 	what := "no answer within"
 	if e.Hard {
@@ -156,12 +159,13 @@ const (
 // keeps the cause: for a child process that is a *jsonl.ExitError with exit
 // code or signal and the end of stderr.
 type CallError struct {
-	Method string
-	ID     ID
-	Stage  Stage
-	Err    error
+	Method string // of the call
+	ID     ID     // of its request, zero when none was made
+	Stage  Stage  // how far it came
+	Err    error  // the cause
 }
 
+// Error names the call, its stage and the cause.
 func (e *CallError) Error() string {
 	return fmt.Sprintf("%s (id %s): %s: %v", e.Method, e.ID, e.Stage, e.Err)
 }
@@ -175,6 +179,7 @@ type ClosedError struct {
 	Cause error // nil when this side closed it
 }
 
+// Error says why the connection closed.
 func (e *ClosedError) Error() string {
 	if e.Cause == nil {
 		return "connection closed"
@@ -191,10 +196,11 @@ func (e *ClosedError) Unwrap() error { return e.Cause }
 // StateError is an operation that the state of the connection does not allow.
 type StateError struct {
 	Op   string // "initialize", "tools/call", "drain"
-	From State
-	To   State // for a transition, otherwise equal to From
+	From State  // the present state
+	To   State  // for a transition, otherwise equal to From
 }
 
+// Error names the operation and the states.
 func (e *StateError) Error() string {
 	if e.From == e.To {
 		return fmt.Sprintf("%s: not allowed while the connection is %s", e.Op, e.From)
@@ -204,21 +210,23 @@ func (e *StateError) Error() string {
 
 // DirectionError is a message that this side may not send in this revision.
 type DirectionError struct {
-	Method   string
-	Revision string
-	Side     Side
+	Method   string // of the message
+	Revision string // that says so
+	Side     Side   // that wanted to send it
 }
 
+// Error names the method, the side and the revision.
 func (e *DirectionError) Error() string {
 	return fmt.Sprintf("%s: the %s does not send it in %s", e.Method, e.Side, e.Revision)
 }
 
 // VersionError is a peer that speaks no version of ours.
 type VersionError struct {
-	Ours   []string
+	Ours   []string // what this side speaks
 	Theirs []string // what the peer named
 }
 
+// Error names the versions of both.
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("no common protocol version: we speak %q, the peer %q", e.Ours, e.Theirs)
 }
@@ -226,9 +234,10 @@ func (e *VersionError) Error() string {
 // ResultTypeError is a result whose resultType is neither complete nor
 // anything else that the method may return. errors.Is(err, ErrResultType).
 type ResultTypeError struct {
-	Type string
+	Type string // the resultType
 }
 
+// Error names the type.
 func (e *ResultTypeError) Error() string { return fmt.Sprintf("unknown result type %q", e.Type) }
 
 // Is reports whether target is ErrResultType.
@@ -248,8 +257,9 @@ type ResultError interface {
 // PanicError is a handler that panicked. The peer gets CodeInternalError
 // without details.
 type PanicError struct {
-	Value any
-	Stack []byte
+	Value any    // what it panicked with
+	Stack []byte // where
 }
 
+// Error says what it panicked with.
 func (e *PanicError) Error() string { return fmt.Sprintf("handler panicked: %v", e.Value) }

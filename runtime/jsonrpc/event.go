@@ -57,11 +57,11 @@ func (k EventKind) String() string {
 
 // Event is something that a connection survived, for diagnosis.
 type Event struct {
-	Kind   EventKind
-	Time   time.Time
-	Method string // where known
-	ID     ID     // where known
-	Err    error  // what was wrong, may be nil
+	Kind   EventKind // what happened
+	Time   time.Time // when
+	Method string    // where known
+	ID     ID        // where known
+	Err    error     // what was wrong, may be nil
 	// Sample is the start of the message, at most 512 bytes. Only the first
 	// sixteen events of a kind on a connection carry one.
 	Sample []byte
@@ -75,14 +75,15 @@ const (
 
 // Stats is a snapshot of a connection.
 type Stats struct {
-	State         State
-	Calls         int // calls that wait for the peer's answer
-	Handling      int // requests of the peer that are being handled
-	Subscriptions int // open subscriptions/listen streams of the peer
-	Notifications int // notifications that wait for their handler
-	Received      uint64
+	State         State  // the present state
+	Calls         int    // calls that wait for the peer's answer
+	Handling      int    // requests of the peer that are being handled
+	Subscriptions int    // open subscriptions/listen streams of the peer
+	Notifications int    // notifications that wait for their handler
+	Received      uint64 // frames that came in
 	Sent          uint64 // frames handed to the carrier
-	Counts        [eventKinds]uint64
+	// Counts holds how often each kind of event happened.
+	Counts [eventKinds]uint64
 }
 
 // Count is how often a kind of event happened.

@@ -12,7 +12,7 @@ import (
 // (never cancelled by a notification), checks that the answer names the
 // service's revision or one of its Supported (*VersionError), remembers the
 // peer's info and capabilities, sends notifications/initialized, and is ready.
-// When it fails it closes the connection.
+// When it fails it closes the connection. Specification: basic/lifecycle.
 func Initialize[R, P any, PR interface {
 	*R
 	wire.Decoder
@@ -124,6 +124,7 @@ func (c *Conn) decodeHandshake(method string, raw wire.Raw, r wire.Decoder) erro
 // remembers the peer's info and capabilities, and is ready. When it fails it
 // closes the connection, unless the peer answered with an error: then the
 // connection stays as it was, so that an older revision can be tried on it.
+// Specification: server/discover, basic/versioning (2026-07-28).
 func Discover[R, P any, PR interface {
 	*R
 	wire.Decoder

@@ -154,6 +154,7 @@ type CanceledError struct {
 	Reason string // the peer's words, may be empty
 }
 
+// Error says that the peer cancelled, and its reason.
 func (e *CanceledError) Error() string {
 	if e.Reason == "" {
 		return "canceled by the peer"

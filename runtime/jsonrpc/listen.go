@@ -164,7 +164,8 @@ func appendSubscription(b []byte, id ID) []byte {
 }
 
 // listenStream is one subscriptions/listen of the peer. It runs without a
-// goroutine: it is there until it is ended.
+// goroutine: it is there until it is ended. Specification:
+// basic/patterns/subscriptions (2026-07-28).
 type listenStream struct {
 	in     *inbound
 	wants  [topics]bool
@@ -359,7 +360,8 @@ type Subscription struct {
 // server has acknowledged it, or failed to within the request timeout. f gets
 // each notification of the stream, in order, on the goroutine that handles
 // notifications; it may be nil, as the service's own handlers get them too.
-// The subscription does not survive the connection.
+// The subscription does not survive the connection. Specification:
+// basic/patterns/subscriptions.
 func Listen[P any, PP Params[P]](ctx context.Context, c *Conn, params PP, f func(method string, params wire.Raw)) (*Subscription, error) {
 	s := &Subscription{c: c, f: f, ack: make(chan struct{}), done: make(chan struct{})}
 	o := *callOptions(ctx)

@@ -25,15 +25,15 @@ func (s Side) String() string {
 type Method struct {
 	Name         string // "tools/call"
 	Definition   string // name in the schema, "CallToolRequest"
-	Notification bool
-	FromClient   bool // the client may send it
-	FromServer   bool // the server may send it
+	Notification bool   // otherwise a request
+	FromClient   bool   // the client may send it
+	FromServer   bool   // the server may send it
 	// Capabilities are paths that the answering side of a request, or the
 	// sending side of a notification, has to advertise: "tools",
 	// "resources.subscribe". "client:roots" and "server:tools" name a side.
 	Capabilities   []string
-	ParamsRequired bool
-	Paginated      bool
+	ParamsRequired bool // a message without params is invalid
+	Paginated      bool // the result has a nextCursor
 	InputRequired  bool // the result may ask for input (2026-07-28)
 	// Embedded requests travel inside other messages (inputRequests of
 	// 2026-07-28): they are never sent or answered on their own.
@@ -43,12 +43,12 @@ type Method struct {
 // Metadata is what the _meta of params says to the runtime. A zero member is
 // absent.
 type Metadata struct {
-	ProgressToken      ID
-	ProtocolVersion    string
-	LogLevel           string
+	ProgressToken      ID            // progressToken
+	ProtocolVersion    string        // io.modelcontextprotocol/protocolVersion
+	LogLevel           string        // io.modelcontextprotocol/logLevel
 	ClientInfo         wire.Appender // the generated type's pointer, or nil
 	ClientCapabilities wire.Appender // the generated type's pointer, or nil
-	SubscriptionID     ID
+	SubscriptionID     ID            // io.modelcontextprotocol/subscriptionId
 }
 
 // Params is what generated params types implement.

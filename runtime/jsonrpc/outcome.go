@@ -28,6 +28,7 @@ type inputOutcome[R, I any, PR interface {
 	other  *ResultTypeError
 }
 
+// DecodeJSON decodes the result that resultType names.
 func (o *inputOutcome[R, I, PR, PI]) DecodeJSON(d *wire.Dec) error {
 	switch t, ok, err := d.Disc("resultType"); {
 	case err != nil:
@@ -86,6 +87,7 @@ type taskOutcome[R, T any, PR interface {
 	task   PT
 }
 
+// DecodeJSON decodes a task or the result.
 func (o *taskOutcome[R, T, PR, PT]) DecodeJSON(d *wire.Dec) error {
 	is, err := d.Has("task")
 	if err != nil {
@@ -125,7 +127,7 @@ func CallTask[R, T, P any, PR interface {
 
 // InputRequest is one entry of inputRequests.
 type InputRequest struct {
-	Method string
+	Method string   // "elicitation/create"
 	Params wire.Raw // nil if absent
 }
 
@@ -203,7 +205,8 @@ type InputParams[P any] interface {
 // again, with a new id, until the result is complete or ten rounds have
 // passed. When there is no handler for one of the requests it returns the
 // InputRequired to the caller, and so it does when a handler fails, with the
-// handler's error joined.
+// handler's error joined (*InputError). Specification: basic/patterns/mrtr
+// (2026-07-28).
 func CallRounds[R, I, P any, PR interface {
 	*R
 	wire.Decoder
@@ -247,10 +250,11 @@ func CallRounds[R, I, P any, PR interface {
 // InputError is a request for input that a handler failed to answer. Both the
 // handler's error and the InputRequired can be found with errors.As.
 type InputError struct {
-	Err      error
-	Required InputRequired
+	Err      error         // the handler's
+	Required InputRequired // what the server asked for
 }
 
+// Error says what the handler failed with.
 func (e *InputError) Error() string { return fmt.Sprintf("answering a request for input: %v", e.Err) }
 
 // Unwrap returns both errors.
@@ -317,7 +321,8 @@ const (
 // Pages iterates over the items of a paginated list. call fetches one page,
 // items and next read it, and set puts a cursor into the copy of the params
 // that the next call gets. It ends with an error on a repeated cursor, and
-// after 1,000 pages or 10,000 items when there are more.
+// after 1,000 pages or 10,000 items when there are more. Specification:
+// server/utilities/pagination.
 func Pages[P, R, T any](ctx context.Context, params *P, call func(context.Context, *P) (*R, error), items func(*R) []T, next func(*R) *string, set func(*P, *string)) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		seen := map[string]bool{}
@@ -364,7 +369,8 @@ func Pages[P, R, T any](ctx context.Context, params *P, call func(context.Contex
 
 // CursorError is a list whose cursor came a second time: it would never end.
 type CursorError struct {
-	Cursor string
+	Cursor string // that came twice
 }
 
+// Error names the cursor.
 func (e *CursorError) Error() string { return fmt.Sprintf("the cursor %q came twice", e.Cursor) }

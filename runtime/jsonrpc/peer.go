@@ -114,7 +114,8 @@ func (in *inbound) progressToken() ID {
 
 // Progress reports progress on the request being handled. Nothing is sent
 // when the peer asked for none, when the value has not grown, or after the
-// answer. total may be nil and message empty.
+// answer. total may be nil and message empty. Specification:
+// basic/utilities/progress, basic/patterns/progress (2026-07-28).
 func (p Peer) Progress(ctx context.Context, progress float64, total *float64, message string) error {
 	if p.in == nil {
 		return ErrNoPeer
@@ -160,6 +161,7 @@ func (p progressParams) AppendJSON(b []byte) []byte {
 // for this level: in stateless revisions in the _meta of the request being
 // handled, in stateful ones with logging/setLevel (before that, everything is
 // sent). Without the logging capability it fails with a *NotAdvertisedError.
+// Specification: server/utilities/logging.
 func (p Peer) Log(ctx context.Context, level string, params wire.Appender) error {
 	if p.in == nil {
 		return ErrNoPeer

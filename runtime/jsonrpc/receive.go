@@ -361,7 +361,8 @@ func headOf(data []byte) (id ID, method string, response bool) {
 
 // examine looks at a message that the one pass refused, and answers or counts
 // it. An answer is never answered; a notification is never answered; the rest
-// gets an error with its id where that can be read.
+// gets an error with its id where that can be read. Specification: basic/index,
+// and JSON-RPC 2.0, sections 4 to 5.1.
 func (c *Conn) examine(ctx context.Context, ex Exchange, env *envelope, first error) {
 	raw, err := wire.ParseRaw(env.data)
 	if err == nil {
@@ -579,6 +580,8 @@ func methodNotFound(method string) *Error {
 }
 
 // admit holds what the state of the connection asks of a request.
+// Specification: basic/lifecycle, which leaves open how a request before
+// initialize is refused.
 func (c *Conn) admit(env *envelope) *Error {
 	state := c.State()
 	svc := env.svc
@@ -698,7 +701,7 @@ func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
 }
 
 // checkMeta holds that _meta is complete and names a version that is
-// supported.
+// supported. Specification: basic/index, basic/versioning (2026-07-28).
 func (c *Conn) checkMeta(svc *Service, method string, params wire.Raw) *Error {
 	meta := params.Get("_meta")
 	version := meta.Get(metaVersion)
@@ -1053,7 +1056,8 @@ func (c *Conn) deliver(e *entry, in *inbound, params wire.Raw) {
 }
 
 // cancelled is the peer's notifications/cancelled. What it names and does not
-// run is ignored.
+// run is ignored. Specification: basic/utilities/cancellation,
+// basic/patterns/cancellation (2026-07-28).
 func (c *Conn) cancelled(env *envelope) {
 	id, _ := idOf(env.params.Get("requestId"))
 	reason, _ := env.params.Get("reason").Str()

@@ -30,8 +30,8 @@ type Chooser interface {
 
 // Peek is what is known of a frame before its params are decoded.
 type Peek struct {
-	Data   []byte // the whole message, valid JSON up to the params at least
-	Method string
+	Data   []byte              // the whole message, valid JSON up to the params at least
+	Method string              // of the message; empty for a batch
 	Header map[string][]string // the carrier's headers
 }
 
@@ -73,10 +73,10 @@ type ServiceOptions struct {
 // ListenOptions says which change notifications a server offers: with
 // subscriptions/listen it acknowledges these and no others.
 type ListenOptions struct {
-	ToolsListChanged     bool
-	PromptsListChanged   bool
-	ResourcesListChanged bool
-	ResourceUpdates      bool
+	ToolsListChanged     bool // tools.listChanged
+	PromptsListChanged   bool // prompts.listChanged
+	ResourcesListChanged bool // resources.listChanged
+	ResourceUpdates      bool // resources.subscribe
 	// AllowURI may refuse a resource; nil allows all.
 	AllowURI func(ctx context.Context, uri string) bool
 }

@@ -51,6 +51,7 @@ type Rules struct {
 	// older revisions).
 	StrictVersion bool
 
+	// HTTP holds the rules of the HTTP transports.
 	HTTP HTTPRules
 }
 
