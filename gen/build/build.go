@@ -204,7 +204,7 @@ func (b *builder) build() (*ir.Package, error) {
 	for _, name := range slices.Sorted(maps.Keys(b.types)) {
 		pkg.Types = append(pkg.Types, b.types[name])
 	}
-	for _, step := range []func(*ir.Package) error{b.roles, b.values, b.deprecations, b.collisions} {
+	for _, step := range []func(*ir.Package) error{b.roles, b.values, b.deprecations, b.collisions, b.relied} {
 		if err := step(pkg); err != nil {
 			return nil, err
 		}

@@ -155,8 +155,8 @@ func (b *builder) lowerMethods() error {
 // whether the file spells it out, defines it, or shares it between methods.
 func (b *builder) params(m *method) error {
 	p := m.def.Properties["params"]
-	if p == nil {
-		return nil
+	if p == nil { // nothing is said of them, so they may hold anything
+		p = &schema.Schema{Pointer: m.def.Pointer, Types: []string{"object"}}
 	}
 	goName := camel(m.base) + "Params"
 	m.ir.Params = goName
@@ -395,8 +395,12 @@ func (b *builder) facts(m *method) error {
 		return b.err(Message, m.def.Pointer, "the capabilities of %q are not known: add {\"method\": %q} to \"methods\" in the overlay", m.ir.Name, m.ir.Name)
 	}
 	m.ir.Server, m.ir.Client = b.likely(m.ir)
+	needs := "no capability"
+	if len(m.ir.Server)+len(m.ir.Client) > 0 {
+		needs = "the capability " + strings.Join(slices.Compact(append(slices.Clone(m.ir.Server), m.ir.Client...)), ", ")
+	}
 	b.decide(&Decision{
-		Pointer: m.def.Pointer, What: fmt.Sprintf("%q needs what its name suggests: which capabilities does the text of the specification ask for?", m.ir.Name),
+		Pointer: m.def.Pointer, What: fmt.Sprintf("%q is taken to need %s, by its name: what does the text of the specification say?", m.ir.Name, needs),
 		Entries: spec.Overlay{Methods: []*spec.Method{{Method: m.ir.Name, Server: m.ir.Server, Client: m.ir.Client}}},
 	})
 	return nil

@@ -402,6 +402,12 @@ func (b *builder) values(*ir.Package) error {
 			if f.Required && f.Const == "" && received[name] {
 				for _, l := range b.o.Lenient {
 					if l.Lists && f.Type.Kind == ir.Slice || l.At != "" && matches(l.At, name, f.JSON) {
+						if !b.suits(l, &f.Type) {
+							if b.strict() {
+								return b.entryErr(Unsupported, &l.Entry, "%s.%s is no place for the value %s", name, f.JSON, compact(l.Value))
+							}
+							continue
+						}
 						b.use(&l.Entry)
 						f.Default = &ir.Lenient{JSON: compact(l.Value), Negative: l.Negative, Empty: l.Empty, Zero: l.Zero}
 					}
@@ -418,6 +424,32 @@ func (b *builder) values(*ir.Package) error {
 		}
 	}
 	return nil
+}
+
+// suits says whether a lenient value is one of a type.
+func (b *builder) suits(l *spec.Lenient, r *ir.Ref) bool {
+	if len(l.Value) == 0 {
+		return false
+	}
+	number := r.Kind == ir.Int || r.Kind == ir.Float
+	str := r.Kind == ir.String || r.Kind == ir.Base64 || r.Kind == ir.Named && b.types[r.Name].Kind == ir.Enum
+	raw := r.Kind == ir.RawObject || r.Kind == ir.RawAny
+	if l.Negative && !number || l.Empty && !str || l.Zero && !str && !raw {
+		return false
+	}
+	switch l.Value[0] {
+	case '"':
+		return str
+	case '[':
+		return r.Kind == ir.Slice
+	case '{':
+		return raw || r.Kind == ir.Named && b.types[r.Name].Kind == ir.Struct
+	case 't', 'f':
+		return r.Kind == ir.Bool
+	case 'n':
+		return r.Kind == ir.RawAny || r.Kind == ir.NullInt
+	}
+	return number
 }
 
 // compact gives a JSON value as it stands on the wire.

@@ -103,11 +103,17 @@ func (g *printer) remoteServer(f *jen.File, s *side) {
 		if field(res, "serverInfo") != nil {
 			b.Add(srv.Clone().Dot("Info").Op("=").Id("res").Dot("ServerInfo"))
 		} else if meta := field(res, "_meta"); meta != nil && res.MetaOf != "" && field(g.typ(res.MetaOf), "io.modelcontextprotocol/serverInfo") != nil {
-			b.If(jen.Id("res").Dot(meta.Name).Op("!=").Nil().Op("&&").Id("res").Dot(meta.Name).Dot("ServerInfo").Op("!=").Nil()).Block(
+			said := jen.Id("res").Dot(meta.Name).Dot("ServerInfo").Op("!=").Nil()
+			if !meta.Required {
+				said = jen.Id("res").Dot(meta.Name).Op("!=").Nil().Op("&&").Add(said)
+			}
+			b.If(said).Block(
 				srv.Clone().Dot("Info").Op("=").Op("*").Id("res").Dot(meta.Name).Dot("ServerInfo"),
 			)
 		}
-		b.If(jen.Id("res").Dot("Instructions").Op("!=").Nil()).Block(srv.Clone().Dot("Instructions").Op("=").Op("*").Id("res").Dot("Instructions"))
+		if field(res, "instructions") != nil {
+			b.If(jen.Id("res").Dot("Instructions").Op("!=").Nil()).Block(srv.Clone().Dot("Instructions").Op("=").Op("*").Id("res").Dot("Instructions"))
+		}
 		for _, n := range s.tree {
 			if n.extras {
 				b.Add(srv.Clone().Dot(n.field.Name).Op("=").Id("res").Dot("Capabilities").Dot(n.field.Name))

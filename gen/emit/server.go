@@ -397,15 +397,22 @@ func (g *printer) register(b *jen.Group, s *side) {
 	}
 	for _, m := range s.reqs {
 		fn := s.recv().Dot(m.Go)
-		if res := g.typ(m.Result); res.Kind == ir.Struct && !anyRequired(res) {
-			fn = jsonrpc("AllowNil").Call(fn)
+		allowNil := func(fn *jen.Statement) *jen.Statement {
+			if res := g.typ(m.Result); res.Kind == ir.Struct && !anyRequired(res) {
+				return jsonrpc("AllowNil").Call(fn)
+			}
+			return fn
+		}
+		wrapped := g.wrapped(m)
+		if !wrapped { // AllowNil takes params that are structs
+			fn = allowNil(fn)
 		}
 		switch {
-		case g.wrapped(m):
-			b.If(s.isSet(m)).Block(handle(m, jen.Func().Params(ctx(), jen.Id("p").Op("*").Id(wrapperName(g.typ(m.Params)))).
+		case wrapped:
+			b.If(s.isSet(m)).Block(handle(m, allowNil(jen.Func().Params(ctx(), jen.Id("p").Op("*").Id(wrapperName(g.typ(m.Params)))).
 				Params(jen.Op("*").Id(m.Result), jen.Error()).Block(
 				jen.Return(fn.Clone().Call(jen.Id("ctx"), g.unwrapped(m))),
-			)))
+			))))
 		case s.emptyList(m):
 			b.If(fn.Clone().Op("==").Nil().Op("&&").Add(s.isSet(s.mainList(m)))).Block(
 				fn.Clone().Op("=").Func().Params(jen.Qual("context", "Context"), g.paramsType(m)).Params(jen.Op("*").Id(m.Result), jen.Error()).Block(
@@ -497,9 +504,11 @@ func (g *printer) handshake(b *jen.Group, s *side) {
 					v.Id("ServerInfo").Op(":").Add(s.recv()).Dot("Info")
 				}
 			})
-			b.If(s.recv().Dot("Instructions").Op("!=").Lit("")).Block(
-				jen.Id("r").Dot("Instructions").Op("=").Op("&").Add(s.recv()).Dot("Instructions"),
-			)
+			if field(res, "instructions") != nil {
+				b.If(s.recv().Dot("Instructions").Op("!=").Lit("")).Block(
+					jen.Id("r").Dot("Instructions").Op("=").Op("&").Add(s.recv()).Dot("Instructions"),
+				)
+			}
 			b.Return(jen.Id("r"), jen.Nil())
 		})))
 }
