@@ -4,7 +4,7 @@ import (
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
-const batchRevision = "2025-03-26" // the one revision that has batches
+const batchRevision = rev2025March // the one revision that has batches
 
 func legacyBatchProbes() []Probe {
 	return []Probe{

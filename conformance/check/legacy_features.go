@@ -210,7 +210,7 @@ func legacyFeatureChecks() []Check {
 					}
 					for name, p := range f.Param("requestedSchema").Get("properties").Members() {
 						kind, _ := p.Get("type").Str()
-						ok := slices.Contains([]string{"string", "number", "integer", "boolean"}, kind) || kind == "array" && c.AtLeast("2025-11-25") || kind == "" && p.Get("enum") != nil
+						ok := slices.Contains([]string{"string", "number", "integer", "boolean"}, kind) || kind == "array" && c.AtLeast(rev2025November) || kind == "" && p.Get("enum") != nil
 						c.want(f, ok, "a string, number, integer, boolean or choice", quote(name)+" of type "+text(p.Get("type")))
 					}
 				})

@@ -7,7 +7,7 @@ import (
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
-const tasksRevision = "2025-11-25" // tasks exist in this revision alone
+const tasksRevision = rev2025November // tasks exist in this revision alone
 
 // taskTool finds a tool that may be called and that takes tasks as one of the
 // ways says.

@@ -115,7 +115,7 @@ func declaredCaps(rev string) string {
 	switch {
 	case Modern(rev):
 		return `{"roots":{},"sampling":{},"elicitation":{}}`
-	case AtLeast(rev, "2025-06-18"):
+	case AtLeast(rev, rev2025June):
 		return `{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}`
 	}
 	return `{"roots":{"listChanged":true},"sampling":{}}`

@@ -23,8 +23,8 @@ var gates = []gate{
 	{"resources/templates/list", "", "resources", "", ""},
 	{"resources/read", `{"uri":"goldwire://no/such/resource"}`, "resources", "", ""},
 	{"logging/setLevel", `{"level":"emergency"}`, "logging", "", lastLegacy},
-	{"completion/complete", `{"ref":{"type":"ref/prompt","name":"goldwire_no_such_prompt"},"argument":{"name":"a","value":""}}`, "completions", "2025-03-26", ""},
-	{"tasks/list", "", "tasks.list", "2025-11-25", lastLegacy},
+	{"completion/complete", `{"ref":{"type":"ref/prompt","name":"goldwire_no_such_prompt"},"argument":{"name":"a","value":""}}`, "completions", rev2025March, ""},
+	{"tasks/list", "", "tasks.list", tasksRevision, tasksRevision},
 }
 
 func capabilityProbes() []Probe {

@@ -175,7 +175,7 @@ var completions = []string{"completions"}
 func (d *Driver) complete(name, params string) {
 	d.Step("complete/" + name)
 	a := d.Call("completion/complete", params+"}")
-	if a.OK() && AtLeast(d.Revision(), "2025-06-18") {
+	if a.OK() && AtLeast(d.Revision(), rev2025June) {
 		d.Step("complete-context/" + name)
 		d.Call("completion/complete", params+`,"context":{"arguments":{"goldwire":"y"}}}`)
 	}

@@ -333,7 +333,7 @@ func envelopeChecks() []Check {
 			Judge: func(c *Case) {
 				c.eachMeta(func(f *Frame, meta wire.Raw) {
 					for key := range meta.Members() {
-						if reservedPrefix(key, c.AtLeast("2025-11-25")) {
+						if reservedPrefix(key, c.AtLeast(rev2025November)) {
 							c.want(f, strings.HasPrefix(key, "io.modelcontextprotocol/"), "a key outside the reserved prefixes", strconv.Quote(key))
 						} else {
 							c.Saw()

@@ -457,7 +457,7 @@ func networkRef(s wire.Raw, depth int) string {
 }
 
 // contentSince are the kinds of content with the revision they came with.
-var contentSince = map[string]string{"text": firstLegacy, "image": firstLegacy, "resource": firstLegacy, "audio": "2025-03-26", "resource_link": "2025-06-18"}
+var contentSince = map[string]string{"text": firstLegacy, "image": firstLegacy, "resource": firstLegacy, "audio": rev2025March, "resource_link": rev2025June}
 
 // laterContent reports whether a kind of content came after a revision.
 func laterContent(kind, rev string) bool {
