@@ -1769,7 +1769,7 @@ type Tool struct {
 
 	// InputSchema is a JSON Schema that the tool's arguments have to fit, with
 	// "object" as its type. Package args makes one from a Go struct.
-	InputSchema wire.Raw // inputSchema; required; an object
+	InputSchema wire.Raw // inputSchema; required; an object; empty is written as {"type":"object"}
 
 	// Description tells the model what the tool does and when to use it; nil
 	// for none.

@@ -3107,7 +3107,7 @@ type Tool struct {
 
 	// InputSchema is a JSON Schema that the tool's arguments have to fit, with
 	// "object" as its type. Package args makes one from a Go struct.
-	InputSchema wire.Raw // inputSchema; required; an object
+	InputSchema wire.Raw // inputSchema; required; an object; empty is written as {"type":"object"}
 
 	// Title is the name to show to people. Where it is nil, the title in
 	// Annotations is shown, and where that is nil too, Name.

@@ -7757,7 +7757,11 @@ func (x *Tool) AppendJSON(b []byte) []byte {
 		return append(b, "null"...)
 	}
 	b = wire.AppendString(append(b, `{"name":`...), x.Name)
-	b = wire.AppendRawObject(append(b, `,"inputSchema":`...), x.InputSchema)
+	if x.InputSchema == nil {
+		b = append(b, `,"inputSchema":{"type":"object"}`...)
+	} else {
+		b = wire.AppendRawObject(append(b, `,"inputSchema":`...), x.InputSchema)
+	}
 	if x.Title != nil {
 		b = wire.AppendString(append(b, `,"title":`...), *x.Title)
 	}

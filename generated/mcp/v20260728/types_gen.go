@@ -2923,7 +2923,7 @@ type Tool struct {
 	// that the tool's arguments have to fit. Its type is "object"; any other
 	// keyword may stand beside that. A property with x-mcp-header has its value
 	// copied into an HTTP header. Package args makes a schema from a Go struct.
-	InputSchema wire.Raw // inputSchema; required; an object
+	InputSchema wire.Raw // inputSchema; required; an object; empty is written as {"type":"object"}
 
 	// Title is the name to show to people. Where it is nil, the title in
 	// Annotations is shown, and where that is nil too, Name.
