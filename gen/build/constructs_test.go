@@ -346,7 +346,8 @@ func TestFlattened(t *testing.T) {
 		}
 		require.ElementsMatch(t, []string{"_meta", "createdAt", "lastUpdatedAt", "pollInterval", "status", "statusMessage", "taskId", "ttl"}, members, name)
 	}
-	require.Equal(t, []*ir.Error{{Name: "URLElicitationRequired", Code: -32042, Data: "URLElicitationRequiredData"}}, d.pkg.Errors)
+	require.Len(t, d.pkg.Errors, 1)
+	require.Equal(t, ir.Error{Name: "URLElicitationRequired", Code: -32042, Data: "URLElicitationRequiredData", Doc: d.pkg.Errors[0].Doc}, *d.pkg.Errors[0])
 	require.Equal(t, "ElicitURLParams", d.field("URLElicitationRequiredData", "elicitations").Type.Elem.Name)
 	data := map[string]string{}
 	for _, x := range e.pkg.Errors {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"unicode"
@@ -150,6 +151,17 @@ type said struct {
 	doc   []string
 }
 
+// models are the packages of all revisions; tests that only look at them share them.
+var models = sync.OnceValues(func() ([]*ir.Package, error) { return build.All(spec.Files()) })
+
+func look(t *testing.T) []*ir.Package {
+	t.Helper()
+	pkgs, err := models()
+	require.NoError(t, err)
+	require.Len(t, pkgs, 5)
+	return pkgs
+}
+
 // texts gives all texts of a package.
 func texts(p *ir.Package) []said {
 	out := []said{{"package", "Package mcp", p.Doc}}
@@ -180,7 +192,7 @@ func texts(p *ir.Package) []said {
 func eachText(t *testing.T, f func(where string, s said, text string)) {
 	t.Helper()
 	n := 0
-	for _, p := range all(t) {
+	for _, p := range look(t) {
 		for _, s := range texts(p) {
 			f(p.Revision+" "+s.name, s, strings.Join(s.doc, "\n"))
 			n++
@@ -305,7 +317,7 @@ func TestDocsBase64(t *testing.T) {
 
 func eachField(t *testing.T, f func(where string, field *ir.Field, text string)) {
 	t.Helper()
-	for _, p := range all(t) {
+	for _, p := range look(t) {
 		for _, typ := range p.Types {
 			for _, field := range typ.Fields {
 				if field.Const == "" && typ.Kind == ir.Struct {
@@ -326,7 +338,7 @@ func TestDocsDeprecation(t *testing.T) {
 			require.True(t, strings.HasSuffix(text, "."), where)
 		}
 	}
-	for _, p := range all(t) {
+	for _, p := range look(t) {
 		for _, typ := range p.Types {
 			check(typ.Name, typ.Deprec)
 			for _, f := range typ.Fields {
@@ -343,7 +355,7 @@ func TestDocsDeprecation(t *testing.T) {
 // TestSince holds that the first revision of each type, member, value and
 // method is computed, and told where a text stands alone.
 func TestSince(t *testing.T) {
-	pkgs := all(t)
+	pkgs := look(t)
 	d := pkgs[3]
 	for _, c := range []struct{ name, member, want string }{
 		{"Tool", "", "2024-11-05"}, {"Tool", "title", "2025-06-18"}, {"Tool", "name", ""}, {"Tool", "icons", "2025-11-25"},
@@ -393,7 +405,7 @@ func TestSince(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	set, err := spec.Open(spec.Files())
 	require.NoError(t, err)
-	for _, p := range all(t) {
+	for _, p := range look(t) {
 		require.Contains(t, p.Place, "https://")
 		require.Contains(t, p.Place, p.Revision)
 		data, err := set.Schema(p.Revision)
