@@ -21,9 +21,9 @@ type Options struct {
 	// MaxOutgoing bounds the bytes that wait to be written; senders wait for
 	// room as long as their context allows. 0 means 16 MiB.
 	MaxOutgoing int
-	// StallTimeout is how long an answer waits for room. When it does not
-	// come the peer does not read any more, and the link ends with an
-	// *jsonrpc.OverloadError. 0 means 30 s, negative none.
+	// StallTimeout is how long anything waits for room at most. When it does
+	// not come for an answer the peer does not read any more, and the link
+	// ends with an *jsonrpc.OverloadError. 0 means 30 s, negative none.
 	StallTimeout time.Duration
 }
 
@@ -52,6 +52,7 @@ func (o Options) stall() time.Duration {
 }
 
 const (
+	maxReaders = 1536             // goroutines that hold a frame; when so many are stuck reading pauses
 	tick       = time.Millisecond // of the monitor, and of a client's lingering reader
 	idleTicks  = 50               // after these the monitor parks
 	closeGrace = 2 * time.Second  // for what is still to be written when a link is closed
@@ -95,6 +96,7 @@ type link struct {
 	role    atomic.Uint64
 	in      *lines     // of whoever reads
 	forking sync.Mutex // held while what is unread goes to another goroutine
+	readers atomic.Int64
 	parked  atomic.Bool
 	wake    chan struct{}
 
@@ -189,6 +191,8 @@ func (l *link) Close(ctx context.Context) error {
 // serve reads and handles frames until the stream ends or another goroutine
 // has taken the reading over. role is the even value that is its own.
 func (l *link) serve(in *lines, role uint64) {
+	l.readers.Add(1)
+	defer l.readers.Add(-1)
 	l.in = in
 	ex := &exchange{l: l}
 	for {
@@ -259,7 +263,11 @@ func (l *link) monitor() {
 		case role != last:
 			idle = 0
 		case role&1 == 1:
-			l.takeOverFrom(role)
+			// With very many stuck, as when the peer sends without reading
+			// the answers, the pipe's own back-pressure takes over.
+			if l.readers.Load() < maxReaders {
+				l.takeOverFrom(role)
+			}
 			idle = 0
 		default:
 			idle++
@@ -295,7 +303,7 @@ func (e *exchange) inline() bool { return e.l.role.Load() == e.role }
 
 func (e *exchange) Notify(ctx context.Context, f jsonrpc.Frame) error {
 	if e.inline() {
-		return e.l.out.put(ctx, f.Data, 0)
+		return e.l.out.put(ctx, f.Data)
 	}
 	return e.l.out.send(ctx, f.Data, nil)
 }
@@ -307,7 +315,7 @@ func (e *exchange) Reply(ctx context.Context, f jsonrpc.Frame) error {
 	if len(f.Data) >= flushSize && e.inline() && e.l.out.write(f.Data) {
 		return nil
 	}
-	err := e.l.out.put(ctx, f.Data, e.l.out.stall)
+	err := e.l.out.put(ctx, f.Data)
 	if err != nil {
 		if errors.Is(err, jsonrpc.ErrOverloaded) {
 			go e.l.ended(err)

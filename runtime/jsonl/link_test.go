@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -268,7 +269,7 @@ func TestPeerThatStopsReading(t *testing.T) {
 		say(sayInit + sayReady + call(2, "cancel me") + call(3, "fill"))
 		err := <-overload
 		require.ErrorIs(t, err, jsonrpc.ErrOverloaded)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, context.DeadlineExceeded, "its own context")
 		time.Sleep(time.Second)
 		start := time.Now()
 		say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}` + "\n")
@@ -276,6 +277,51 @@ func TestPeerThatStopsReading(t *testing.T) {
 		require.LessOrEqual(t, time.Since(start), 2*time.Millisecond)
 		require.ErrorIs(t, <-served, jsonrpc.ErrOverloaded)
 		close(w.free)
+	})
+}
+
+// TestFloodWithoutReading: a peer that sends without reading the answers is
+// held back before it costs more than a bounded number of goroutines; when it
+// reads again, everything is answered.
+func TestFloodWithoutReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 4000
+		inR, inW := io.Pipe()
+		outR, outW := io.Pipe()
+		w := &stuckWriter{free: make(chan struct{}), w: outW}
+		s := jsonl.Pipe(inR, w)
+		s.Options = jsonl.Options{MaxOutgoing: 1 << 20}
+		served := make(chan error, 1)
+		text := strings.Repeat("x", 10<<10)
+		go func() {
+			served <- jsonrpc.Serve(t.Context(), s, server(func(context.Context, *callParams) (*callResult, error) {
+				return &callResult{Content: []textContent{{text}}}, nil
+			}))
+		}()
+		sent := make(chan struct{})
+		go func() {
+			defer close(sent)
+			_, _ = io.WriteString(inW, sayInit+sayReady)
+			for i := range n {
+				_, _ = io.WriteString(inW, call(100+i, "x"))
+			}
+		}()
+		time.Sleep(10 * time.Second)
+		require.Less(t, runtime.NumGoroutine(), 1700)
+		p := &wirePeer{t: t, lines: make(chan string, n+10)}
+		go p.read(outR)
+		close(w.free)
+		<-sent
+		got := map[string]bool{}
+		for range n + 1 {
+			line := <-p.lines
+			id, _, _ := strings.Cut(line[strings.Index(line, `"id":`)+5:], ",")
+			require.False(t, got[id], "answered twice: %s", id)
+			got[id] = true
+		}
+		require.NoError(t, inW.Close())
+		require.NoError(t, <-served)
+		require.NoError(t, outW.Close())
 	})
 }
 

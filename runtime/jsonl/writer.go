@@ -26,7 +26,7 @@ type writer struct {
 	w     io.Writer
 	try   tryWriter // nil where the stream cannot do that
 	limit int
-	stall time.Duration // how long an answer waits for room
+	stall time.Duration // how long to wait for room at most; 0: no bound
 	fail  func(error)   // called once, on its own goroutine, when writing failed
 
 	mu      sync.Mutex
@@ -39,11 +39,10 @@ type writer struct {
 }
 
 // put appends a frame to the buffer, without writing. It waits for room as
-// long as ctx and max (0: no bound), and takes what needs no waiting even when
-// ctx has ended.
-func (w *writer) put(ctx context.Context, data []byte, limit time.Duration) error {
+// long as ctx, and takes what needs no waiting even when ctx has ended.
+func (w *writer) put(ctx context.Context, data []byte) error {
 	w.mu.Lock()
-	err := w.waitRoom(ctx, len(data), limit, nil)
+	err := w.waitRoom(ctx, len(data), nil)
 	if err == nil {
 		w.buf = append(appendLine(w.buf, data), '\n')
 	}
@@ -66,10 +65,10 @@ func appendLine(b, data []byte) []byte {
 	}
 }
 
-// waitRoom waits until n more bytes are allowed. w.mu is held, and is let go
-// meanwhile. A frame that is larger than the bound goes alone. stop ends the
-// wait like ctx.
-func (w *writer) waitRoom(ctx context.Context, n int, limit time.Duration, stop <-chan struct{}) error {
+// waitRoom waits until n more bytes are allowed, at most for the stall timeout.
+// w.mu is held, and is let go meanwhile. A frame that is larger than the bound
+// goes alone. stop ends the wait like ctx.
+func (w *writer) waitRoom(ctx context.Context, n int, stop <-chan struct{}) error {
 	var timer <-chan time.Time
 	for {
 		if w.err != nil {
@@ -87,8 +86,8 @@ func (w *writer) waitRoom(ctx context.Context, n int, limit time.Duration, stop 
 			go w.drain()
 		}
 		w.mu.Unlock()
-		if timer == nil && limit > 0 {
-			t := time.NewTimer(limit)
+		if timer == nil && w.stall > 0 {
+			t := time.NewTimer(w.stall)
 			defer t.Stop()
 			timer = t.C
 		}
@@ -98,7 +97,7 @@ func (w *writer) waitRoom(ctx context.Context, n int, limit time.Duration, stop 
 		case <-ctx.Done():
 			cause = context.Cause(ctx)
 		case <-timer:
-			cause = context.DeadlineExceeded
+			cause = errStalled
 		case <-stop:
 			cause = errOver
 		}
@@ -112,7 +111,10 @@ func (w *writer) waitRoom(ctx context.Context, n int, limit time.Duration, stop 
 	}
 }
 
-var errOver = errors.New("nobody waits for the answer any more")
+var (
+	errOver    = errors.New("nobody waits for the answer any more")
+	errStalled = errors.New("the peer does not read")
+)
 
 // send takes a frame and sees to it that it gets written, without waiting for
 // the stream. stop ends the wait for room like ctx.
@@ -139,7 +141,7 @@ func (w *writer) send(ctx context.Context, data []byte, stop <-chan struct{}) er
 		w.mu.Unlock()
 		return nil
 	}
-	if err := w.waitRoom(ctx, len(data), 0, stop); err != nil {
+	if err := w.waitRoom(ctx, len(data), stop); err != nil {
 		w.mu.Unlock()
 		return err
 	}

@@ -617,7 +617,7 @@ func (c *Conn) notify(ctx context.Context, in *inbound, method string, params wi
 	switch {
 	case state == Closed:
 		err = &ClosedError{Cause: c.err}
-	case svc == nil:
+	case svc == nil, c.side == ClientSide && !svc.rules.Stateless && state < Ready:
 		err = &StateError{Op: method, From: state, To: state}
 	default:
 		if m := svc.methods[method]; m != nil && (c.side == ClientSide && !m.FromClient || c.side == ServerSide && !m.FromServer) {

@@ -282,7 +282,8 @@ func (c *Conn) Closed(err error) {
 }
 
 // Drain lets running calls and handlers end, refuses new ones, and then closes
-// the connection. Listens of the peer are ended with their result. It waits at
+// the connection. Subscriptions are ended, those of the peer with their result.
+// It waits at
 // most as long as ctx and Options.DrainTimeout allow, then cancels what runs
 // and returns the context's error.
 func (c *Conn) Drain(ctx context.Context) error {
@@ -303,7 +304,16 @@ func (c *Conn) Drain(ctx context.Context) error {
 			listens = append(listens, in)
 		}
 	}
+	var subs []*Subscription
+	for _, w := range c.calls {
+		if w.sub != nil {
+			subs = append(subs, w.sub)
+		}
+	}
 	c.mu.Unlock()
+	for _, s := range subs {
+		s.Close()
+	}
 	for _, in := range listens {
 		in.listen.end(true)
 	}

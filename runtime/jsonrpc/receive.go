@@ -630,7 +630,8 @@ func (c *Conn) register(in *inbound) *Error {
 	if _, running := c.inflight[in.id]; running {
 		return Errorf(CodeInvalidRequest, "id %s is in use by a request that is still running", in.id)
 	}
-	if len(c.inflight)-c.streams >= limit && in.method != methodPing {
+	// Those whose answer waits to be written count as well.
+	if int(c.handling.Load()) >= limit && in.method != methodPing {
 		return &Error{Code: CodeOverloaded, Message: "too many requests in flight", Data: overloadData}
 	}
 	if c.inflight == nil {
@@ -937,7 +938,11 @@ func (c *Conn) refuse(ex Exchange, env *envelope, e *Error) {
 	buf := getBuf()
 	buf.b = appendError(buf.b, env.id, c.absentID(env.svc), e)
 	c.sent.Add(1)
-	if err := ex.Reply(c.ctx, Frame{Data: buf.b, Code: e.Code}); err != nil {
+	ctx := c.ctx
+	if c.side == ClientSide {
+		ctx = endedContext // a client's reading goroutine waits for nobody
+	}
+	if err := ex.Reply(ctx, Frame{Data: buf.b, Code: e.Code}); err != nil {
 		c.ev.note(Event{Kind: DroppedAnswer, Method: env.method, ID: env.id, Err: err}, nil)
 	}
 	putBuf(buf)
