@@ -762,7 +762,7 @@ type CreateMessageParams struct {
 	StopSequences []string // stopSequences
 
 	// SystemPrompt is the system prompt that the server would like; nil for
-	// none. The client may change it or leave it away.
+	// none. The client may change it or leave it out.
 	SystemPrompt *string // systemPrompt
 
 	// Task asks for a task in place of the result: the call then gives a

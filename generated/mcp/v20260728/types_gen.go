@@ -714,7 +714,7 @@ type CreateMessageParams struct {
 	StopSequences []string // stopSequences
 
 	// SystemPrompt is the system prompt that the server would like; nil for
-	// none. The client may change it or leave it away.
+	// none. The client may change it or leave it out.
 	SystemPrompt *string // systemPrompt
 
 	// Temperature is how much the model leaves to chance, on the scale of that
