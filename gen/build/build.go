@@ -135,6 +135,7 @@ func Lower(in Input) (*ir.Package, error) {
 		where:   map[string]string{},
 		reached: map[string]bool{},
 		open:    map[string]string{},
+		decided: map[string]bool{},
 	}
 	if b.o == nil {
 		b.o = &spec.Overlay{Hints: true}
@@ -153,6 +154,7 @@ type builder struct {
 	where   map[string]string   // Go name -> JSON pointer
 	reached map[string]bool     // definitions that something emitted refers to
 	open    map[string]string   // JSON pointer -> Go name of the structs that are being made
+	decided map[string]bool     // what the general rules decided already
 	raw     map[string]bool     // definitions that are raw JSON because they hold themselves
 	methods []*method
 	errors  []*ir.Error

@@ -133,11 +133,18 @@ func lasting(e *spec.Entry) bool {
 	return strings.HasPrefix(e.Place, "spec/common.json#") && e.To == ""
 }
 
-// decide notes what the general rules decided.
+// decide notes what the general rules decided, once: a place may be looked at
+// from several sides.
 func (b *builder) decide(d *Decision) {
-	if b.in.Decide != nil {
-		b.in.Decide(d)
+	key := d.Pointer + "\x00" + d.What
+	if d.Ended != nil {
+		key += "\x00" + d.Ended.Place
 	}
+	if b.in.Decide == nil || b.decided[key] {
+		return
+	}
+	b.decided[key] = true
+	b.in.Decide(d)
 }
 
 // ended notes the hints that last and matched nothing, and carries over those

@@ -108,7 +108,11 @@ func (r *relied) want(t *ir.Type, json string, s shape, there bool, why string) 
 		ok = false
 	}
 	if !ok {
-		r.fail(Unsupported, ptr+"/properties/"+escape(json), "the member %q has to be %s: %s", json, s.text, why)
+		hint := ""
+		if n := r.b.types[f.Type.Name]; f.Type.Kind == ir.Named && len(s.types) == 1 && n != nil && n.Name != s.types[0] && r.b.types[s.types[0]] == nil {
+			hint = fmt.Sprintf("; if it only has another name, add {\"definition\": %q, \"go\": %q} to \"names\" in the overlay", n.Schema, s.types[0])
+		}
+		r.fail(Unsupported, ptr+"/properties/"+escape(json), "the member %q has to be %s: %s%s", json, s.text, why, hint)
 	}
 }
 

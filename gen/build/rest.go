@@ -227,6 +227,19 @@ func (b *builder) consts() ([]*ir.Const, error) {
 		return nil
 	}
 	for _, c := range b.o.Constants {
+		if code, wrong := b.otherCode(c); wrong {
+			if b.strict() {
+				return nil, b.entryErr(Collision, &c.Entry, "%s is %d, but the file gives that error the code %d", c.Go, *c.Int, code)
+			}
+			b.decide(&Decision{
+				What: fmt.Sprintf("the file gives the error of %s another code, %d", c.Go, code), Sure: true,
+				Entries: spec.Overlay{Constants: []*spec.Constant{{Entry: spec.Entry{Why: "The file gives the error of this name the same code."}, Go: c.Go, Int: &code}}},
+			})
+			if err := add(c.Go, strconv.FormatInt(code, 10), ""); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		b.use(&c.Entry)
 		var value string
 		switch {
@@ -255,6 +268,21 @@ func (b *builder) consts() ([]*ir.Const, error) {
 		out = append(out, byName[name])
 	}
 	return out, nil
+}
+
+// otherCode says whether the file has an error type of a constant's name with
+// another code.
+func (b *builder) otherCode(c *spec.Constant) (int64, bool) {
+	name, ok := strings.CutPrefix(c.Go, "Code")
+	if !ok || c.Int == nil {
+		return 0, false
+	}
+	for _, e := range b.errors {
+		if e.Name == strings.TrimSuffix(name, "Error") && e.Code != *c.Int {
+			return e.Code, true
+		}
+	}
+	return 0, false
 }
 
 // refs gives the names of the types that a type holds.

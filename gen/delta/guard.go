@@ -50,7 +50,7 @@ var parts = map[reflect.Type]map[string]part{
 	},
 	reflect.TypeFor[ir.Field](): {
 		"JSON": no("members are matched by it"), "Name": is(GoNameChanged), "Type": is(TypeChanged, ConstChanged), "Required": is(MadeRequired, MadeOptional),
-		"Const": is(ConstChanged), "Default": is(DefaultChanged), "Min": is(BoundsChanged), "Max": is(BoundsChanged), "MaxItems": is(BoundsChanged),
+		"Const": is(ConstChanged), "Default": is(DefaultChanged, MadeRequired, MadeOptional), "Min": is(BoundsChanged), "Max": is(BoundsChanged), "MaxItems": is(BoundsChanged),
 		"Format": is(FormatChanged), "Implied": is(ImpliedChanged), "Since": no(history), "Doc": no(texts), "Deprec": is(Deprecated, Undeprecated),
 	},
 	reflect.TypeFor[ir.Method](): {

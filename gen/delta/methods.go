@@ -25,15 +25,21 @@ func (c *comparer) methods() error {
 		switch {
 		case o == nil:
 			ch := Change{Kind: MethodAdded, Newer: way(n), Code: Compiles, OldReadsNew: ReadsNone, NewReadsOld: ReadsAll, Note: "an old peer answers that there is no such method"}
-			if n.Notification {
+			switch {
+			case n.Notification:
 				ch.OldReadsNew, ch.Note = ReadsPart, ""
+			case n.Embedded:
+				ch.Note = "an old peer does not know what is asked"
 			}
 			f.add(ch)
 			return nil
 		case n == nil:
 			ch := Change{Kind: MethodRemoved, Older: way(o), Code: Breaks, OldReadsNew: ReadsAll, NewReadsOld: ReadsNone, Note: "a new peer answers that there is no such method"}
-			if o.Notification {
+			switch {
+			case o.Notification:
 				ch.NewReadsOld, ch.Note = ReadsPart, ""
+			case o.Embedded:
+				ch.Note = "a new peer does not know what is asked"
 			}
 			f.add(ch)
 			return nil

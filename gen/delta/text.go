@@ -57,7 +57,10 @@ func title(s Side) string {
 	if strings.Contains(s.Schema, s.Revision) && s.Revision != "" {
 		return s.Revision
 	}
-	return strings.TrimSpace(s.Revision + " (" + s.Schema + ")")
+	if s.Revision == "" {
+		return s.Schema
+	}
+	return s.Revision + " (" + s.Schema + ")"
 }
 
 const head = "  code    old      new      up  down\n"

@@ -237,7 +237,7 @@ func (c *comparer) member(f *found, name string, o, n *ir.Field) error {
 	if o.Name != n.Name {
 		f.add(Change{Kind: GoNameChanged, Member: name, Older: o.Name, Newer: n.Name, Code: Breaks, OldReadsNew: ReadsAll, NewReadsOld: ReadsAll})
 	}
-	if x, y := lenient(o.Default), lenient(n.Default); x != y {
+	if x, y := lenient(o.Default), lenient(n.Default); x != y && o.Required == n.Required { // an optional member has none
 		f.add(Change{Kind: DefaultChanged, Member: name, Older: x, Newer: y, Code: Compiles, OldReadsNew: ReadsAll, NewReadsOld: ReadsAll, Note: "only what a lenient reader makes of bad messages"})
 	}
 	if o.Implied != n.Implied {
@@ -388,7 +388,12 @@ func (c *comparer) values(f *found, o, n *ir.Type) {
 
 // arms compares what a union may be, and how it is told.
 func (c *comparer) arms(f *found, o, n *ir.Type) {
-	key := func(a *ir.Arm) string { return strings.TrimSpace(a.Type + " " + a.Tag) }
+	key := func(a *ir.Arm) string {
+		if a.Tag == "" {
+			return a.Type
+		}
+		return a.Type + " as " + a.Tag
+	}
 	var gone, come bool
 	_ = both(o.Arms, n.Arms, key, func(name string, oa, na *ir.Arm) error {
 		switch {

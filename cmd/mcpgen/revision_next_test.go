@@ -1,0 +1,274 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/gen"
+	"github.com/goldwire/goldwire/gen/build"
+	"github.com/goldwire/goldwire/gen/delta"
+	"github.com/goldwire/goldwire/gen/ir"
+	"github.com/goldwire/goldwire/spec"
+)
+
+// exports are the compiled packages that printed code may import: path to file.
+var exports = sync.OnceValues(func() (map[string]string, error) {
+	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export", "./runtime/wire", "./runtime/jsonrpc", "./runtime/revision",
+		"context", "encoding/base64", "errors", "fmt", "iter", "maps", "math", "slices", "strings", "bytes", "strconv")
+	cmd.Dir = "../.."
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, errs.String())
+	}
+	all := map[string]string{}
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct{ ImportPath, Export string }
+		if err := d.Decode(&p); err == io.EOF {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all[p.ImportPath] = p.Export
+	}
+})
+
+// checker type checks printed packages. The compiler accepts what it accepts.
+type checker struct {
+	fset *token.FileSet
+	conf types.Config
+}
+
+func newChecker(t testing.TB) *checker {
+	t.Helper()
+	files, err := exports()
+	require.NoError(t, err)
+	c := &checker{fset: token.NewFileSet()}
+	c.conf = types.Config{GoVersion: "go1.26", Importer: importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) {
+		if files[path] == "" {
+			return nil, fmt.Errorf("printed code imports %s", path)
+		}
+		return os.Open(files[path])
+	})}
+	return c
+}
+
+// check says what is wrong with a package.
+func (c *checker) check(files map[string][]byte) (*types.Package, error) {
+	var parsed []*ast.File
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f, err := parser.ParseFile(c.fset, name, files[name], parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		parsed = append(parsed, f)
+	}
+	return c.conf.Check("mcp", c.fset, parsed, nil)
+}
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// next is the name of the revision that the cases make up.
+const next = "2027-01-15"
+
+// nextSchema lays the changes of a case over the newest schema. A case says
+// what its definitions hold instead: null takes a member away; a list is
+// replaced, or with "+" before its name lengthened, with "-" shortened; and
+// "->" before the name of a definition renames it everywhere.
+func nextSchema(t *testing.T, changes string) []byte {
+	t.Helper()
+	base, err := spec.Schema(spec.Latest())
+	require.NoError(t, err)
+	var file, change map[string]any
+	require.NoError(t, json.Unmarshal(base, &file))
+	require.NoError(t, json.Unmarshal([]byte(changes), &change))
+	defs := file["$defs"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(change)) {
+		older, ok := strings.CutPrefix(name, "->")
+		if !ok {
+			continue
+		}
+		newer := change[name].(string)
+		require.NotNil(t, defs[older], older)
+		text, err := json.Marshal(defs)
+		require.NoError(t, err)
+		defs = map[string]any{}
+		require.NoError(t, json.Unmarshal([]byte(strings.ReplaceAll(string(text), `"#/$defs/`+older+`"`, `"#/$defs/`+newer+`"`)), &defs))
+		defs[newer] = defs[older]
+		delete(defs, older)
+		delete(change, name)
+	}
+	file["$defs"] = overlaid(defs, change)
+	data, err := json.MarshalIndent(file, "", "  ")
+	require.NoError(t, err)
+	return data
+}
+
+func overlaid(have, change map[string]any) map[string]any {
+	if have == nil {
+		have = map[string]any{}
+	}
+	for k, v := range change {
+		if name, ok := strings.CutPrefix(k, "+"); ok {
+			list, _ := have[name].([]any)
+			have[name] = append(list, v.([]any)...)
+			continue
+		}
+		if name, ok := strings.CutPrefix(k, "-"); ok {
+			list, _ := have[name].([]any)
+			have[name] = slices.DeleteFunc(list, func(x any) bool {
+				return slices.ContainsFunc(v.([]any), func(y any) bool { return fmt.Sprint(x) == fmt.Sprint(y) })
+			})
+			continue
+		}
+		switch v := v.(type) {
+		case nil:
+			delete(have, k)
+		case map[string]any:
+			inner, _ := have[k].(map[string]any)
+			have[k] = overlaid(inner, v)
+		default:
+			have[k] = v
+		}
+	}
+	return have
+}
+
+// TestNextRevisions goes over made-up next revisions: what changed in the
+// schema, and what is said of it, or why it is refused. A package that is made
+// compiles, and says the same whether general rules decided or the overlay that
+// they wrote.
+func TestNextRevisions(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/gen/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	c := newChecker(t)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			ar, err := txtar.ParseFile(file)
+			require.NoError(t, err)
+			part := func(name string) string {
+				for _, f := range ar.Files {
+					if f.Name == name {
+						return string(f.Data)
+					}
+				}
+				return ""
+			}
+			schema := nextSchema(t, part("change.json"))
+			dir := t.TempDir()
+			path := filepath.Join(dir, "next.json")
+			require.NoError(t, os.WriteFile(path, schema, 0o644))
+			got := txtar.Archive{Comment: ar.Comment, Files: []txtar.File{{Name: "change.json", Data: []byte(part("change.json"))}}}
+			add := func(name, text string) {
+				text = strings.ReplaceAll(text, filepath.ToSlash(dir)+"/", "")
+				got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(text)})
+			}
+
+			printed, decisions, err := gen.FileDecisions("next.json", schema, next)
+			if err != nil {
+				add("refused", err.Error()+"\n")
+				golden(t, file, &got)
+				return
+			}
+			pkg, err := c.check(printed)
+			require.NoError(t, err, "the package does not compile")
+			require.Equal(t, next, constant(pkg, "Revision"))
+
+			var out, errs testWriter
+			require.Zero(t, run([]string{"diff", spec.Latest(), path}, nil, &out, &errs), "%s", errs)
+			text, _, found := strings.Cut(string(out), "\ncode    whether") // the legend is always the same
+			require.True(t, found)
+			add("diff", text)
+			var notes strings.Builder
+			for _, d := range decisions {
+				if !d.Sure {
+					fmt.Fprintf(&notes, "%s: %s\n", d.Pointer, d.What)
+				}
+			}
+			if notes.Len() > 0 {
+				add("decided", notes.String())
+			}
+			older, err := build.Build(spec.Files(), spec.Latest())
+			require.NoError(t, err)
+			newer, err := build.File("next.json", schema, next)
+			require.NoError(t, err)
+			add("summary", strings.Join(delta.Summary(older, newer), "\n")+"\n")
+			golden(t, file, &got)
+
+			walked(t, path, newer)
+		})
+	}
+}
+
+func golden(t *testing.T, file string, got *txtar.Archive) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(file, txtar.Format(got), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(txtar.Format(got)), "run: go test ./cmd/mcpgen -update")
+}
+
+func constant(p *types.Package, name string) string {
+	c, ok := p.Scope().Lookup(name).(*types.Const)
+	if !ok {
+		return ""
+	}
+	return strings.Trim(c.Val().String(), `"`)
+}
+
+// walked adds the revision to a copy of spec/ and holds that the overlay which
+// is scaffolded says what general rules said.
+func walked(t *testing.T, schema string, rules *ir.Package) {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "spec"), os.DirFS("../../spec")))
+	tr := tree{dir, next}
+	var out, errs testWriter
+	s := streams{strings.NewReader(""), &out, &errs}
+	require.NoError(t, importSchema(s, tr.path("spec"), next, schema))
+	require.NoError(t, tr.scaffold(s, spec.Latest()))
+	strict, err := build.Build(os.DirFS(tr.path("spec")), next)
+	require.NoError(t, err, "the scaffolded overlay does not do")
+	d, err := delta.Compare(rules, strict)
+	require.NoError(t, err)
+	require.Empty(t, d.Changes, "the overlay says something else than the rules")
+	for _, older := range spec.Revisions() { // which must stay as they are
+		want, err := build.Build(spec.Files(), older)
+		require.NoError(t, err)
+		got, err := build.Build(os.DirFS(tr.path("spec")), older)
+		require.NoError(t, err)
+		require.Equal(t, want, got, older)
+	}
+}
+
+// TestNothingIsUndecided holds that no known revision has an overlay entry that
+// a person still has to confirm.
+func TestNothingIsUndecided(t *testing.T) {
+	for _, r := range spec.Revisions() {
+		open, err := openDecisions(spec.Files(), r)
+		require.NoError(t, err)
+		require.Empty(t, open, "%s: decide these, and write the reason in place of %q", r, undecided)
+	}
+}
