@@ -322,7 +322,7 @@ func (c *Case) conclude(out *result.Check) {
 func around(f *Frame) []result.Frame {
 	var out []result.Frame
 	if req := f.Trace.Request(f); f.FromServer && f.Kind == KindResponse && req != nil && f.Index-req.Index > 4 {
-		out = append(result.Around(f.Trace.Recording, req.Index, 0, 0), result.Around(f.Trace.Recording, f.Index, 1, 1)...)
+		out = result.Around(f.Trace.Recording, f.Index, 1, 1, req.Index)
 	} else {
 		out = result.Around(f.Trace.Recording, f.Index, 3, 3)
 	}

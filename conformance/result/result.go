@@ -99,15 +99,16 @@ func (c *Check) Describe() {
 }
 
 // Around returns the events of a recording around index i as frames, i
-// itself marked: up to before and after other events on each side. What the
+// itself marked: up to before and after other events on each side, and those
+// of also wherever they are. What the
 // target wrote to stderr is left out, as it would crowd out the frames; but of
 // a target that ended there its last lines are shown.
-func Around(rec *transcript.Recording, i, before, after int) []Frame {
+func Around(rec *transcript.Recording, i, before, after int, also ...int) []Frame {
 	if rec == nil || i < 0 || i >= len(rec.Events) {
 		return nil
 	}
 	stderr := func(j int) bool { return rec.Events[j].Kind == transcript.KindStderr }
-	show := []int{i}
+	show := append([]int{i}, also...)
 	for j := i - 1; j >= 0 && before > 0; j-- {
 		if !stderr(j) {
 			show = append(show, j)
@@ -128,6 +129,7 @@ func Around(rec *transcript.Recording, i, before, after int) []Frame {
 		}
 	}
 	slices.Sort(show)
+	show = slices.Compact(show)
 	fs := make([]Frame, 0, len(show))
 	for _, j := range show {
 		fs = append(fs, Frame{Text: rec.Events[j].Line(), Here: j == i})
