@@ -1,5 +1,7 @@
 package everything
 
+//lint:file-ignore SA1019 The reference server offers the features that the revision retires, too.
+
 import (
 	"context"
 	"crypto/hmac"
