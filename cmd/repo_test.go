@@ -57,7 +57,7 @@ var rules = []rule{
 
 // Tests may also use these.
 var testLibraries = []string{
-	"github.com/stretchr/testify/require", "github.com/google/go-cmp/cmp", "github.com/rogpeppe/go-internal/testscript",
+	"github.com/stretchr/testify/require", "github.com/google/go-cmp/cmp", "github.com/rogpeppe/go-internal",
 	"pgregory.net/rapid",
 }
 
