@@ -5,6 +5,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME    ?= 30s
 BENCHTIME   ?= 1s
 BENCHCOUNT  ?= 3
+REVTESTS    ?= ./...
 
 .DEFAULT_GOAL := help
 
@@ -19,6 +20,15 @@ run: ## judge the built-in reference server, as `goldwire check` does
 .PHONY: generate
 generate: ## write generated/ from spec/
 	$(GO) run ./cmd/mcpgen generate
+
+.PHONY: revision
+revision: ## take in a new revision: REV=2027-01-15 FILE=path/to/schema.json
+	@test -n "$(REV)" || { echo 'make revision REV=2027-01-15 FILE=path/to/schema.json'; echo 'without FILE it goes on with the schema that was taken in'; exit 2; }
+	$(GO) run ./cmd/mcpgen revision --steps --revision $(REV) $(FILE)
+	@bad=0; \
+	echo '$(GO) build ./...' && $(GO) build ./... && echo '$(GO) test $(REVTESTS)' && $(GO) test $(REVTESTS) || bad=1; \
+	$(GO) run ./cmd/mcpgen revision --left --revision $(REV); \
+	if [ $$bad = 1 ]; then echo 'what failed above is left too'; exit 1; fi
 
 .PHONY: test
 test: ## run every test that needs nothing but Go

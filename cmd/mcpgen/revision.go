@@ -16,7 +16,7 @@ import (
 
 func revisionCommand(s streams) *cobra.Command {
 	var root, revision string
-	var todo bool
+	var left, steps bool
 	cmd := &cobra.Command{
 		Use:   "revision [FILE] --revision REVISION",
 		Short: "Add a revision: import its schema, scaffold its overlay, generate, compare, say what is left to write",
@@ -33,27 +33,37 @@ func revisionCommand(s streams) *cobra.Command {
   compare    The difference to the revision before is printed.
   left       What only a person can write is listed, with its place.
 
-It may be run again after each edit. make revision does all of this, and builds
-and tests the result.`,
+It may be run again after each edit. With --steps it does not list what is left,
+with --left it does nothing else. make revision does all of this, and builds and
+tests the result.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !revisionName.MatchString(revision) {
 				return usageError{fmt.Errorf("--revision wants a date like 2025-11-25, got %q", revision)}
 			}
 			t := tree{root, revision}
-			if todo {
-				return t.left(s)
+			if left && (steps || len(args) > 0) {
+				return usageError{errors.New("--left takes no steps")}
 			}
-			file := ""
-			if len(args) > 0 {
-				file = args[0]
+			if !left {
+				file := ""
+				if len(args) > 0 {
+					file = args[0]
+				}
+				if err := t.walk(s, file); err != nil {
+					return err
+				}
 			}
-			return t.walk(s, file)
+			if steps {
+				return nil
+			}
+			return t.left(s)
 		},
 	}
 	cmd.Flags().StringVar(&root, "root", ".", "`folder` of the module")
 	cmd.Flags().StringVar(&revision, "revision", "", "`name` of the new revision, a date")
-	cmd.Flags().BoolVar(&todo, "left", false, "only list what is left to write")
+	cmd.Flags().BoolVar(&left, "left", false, "only list what is left to write")
+	cmd.Flags().BoolVar(&steps, "steps", false, "only take the steps")
 	return cmd
 }
 
@@ -103,7 +113,7 @@ func (t tree) walk(s streams, file string) error {
 		return err
 	}
 	fmt.Fprintf(s.out, "compare: %s\n", d.Text())
-	return t.left(s)
+	return nil
 }
 
 // before is the revision that the new one follows. Only the end of the list can

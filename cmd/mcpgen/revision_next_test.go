@@ -254,6 +254,9 @@ func walked(t *testing.T, schema string, rules *ir.Package) {
 	d, err := delta.Compare(rules, strict)
 	require.NoError(t, err)
 	require.Empty(t, d.Changes, "the overlay says something else than the rules")
+	if !strings.Contains(string(out), "ended with") {
+		return // the common facts were not touched
+	}
 	for _, older := range spec.Revisions() { // which must stay as they are
 		want, err := build.Build(spec.Files(), older)
 		require.NoError(t, err)
