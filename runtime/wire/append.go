@@ -24,7 +24,28 @@ func AppendString(b []byte, s string) []byte {
 	b = b[:cap(b)]
 	b[n] = '"'
 	n++
-	i := 0
+	if k := len(p); k >= 4 && k <= 16 {
+		// Most strings are short and plain: two words that overlap hold them.
+		if k >= 8 {
+			if v, w := le64(p), le64(p[k-8:]); special(v)|special(w) == 0 {
+				q := b[n : n+k+1]
+				binary.LittleEndian.PutUint64(q, v)
+				binary.LittleEndian.PutUint64(q[k-8:], w)
+				q[k] = '"'
+				return b[:n+k+1]
+			}
+		} else {
+			v, w := binary.LittleEndian.Uint32(p), binary.LittleEndian.Uint32(p[k-4:])
+			if special(uint64(v)|uint64(w)<<32) == 0 {
+				q := b[n : n+k+1]
+				binary.LittleEndian.PutUint32(q, v)
+				binary.LittleEndian.PutUint32(q[k-4:], w)
+				q[k] = '"'
+				return b[:n+k+1]
+			}
+		}
+	}
+	i, run := 0, 0 // run: where what is copied as it is began
 	for {
 		// Words are written before they are looked at; what does not belong is written over. There is always room for
 		// what is left of p and a word more.
@@ -57,6 +78,13 @@ func AppendString(b []byte, s string) []byte {
 			}
 			i += 8
 			n += 8
+		}
+		if r := len(p) - i; r > 0 && r < 8 && len(p)-run >= 8 {
+			if w := le64(p[len(p)-8:]); special(w) == 0 { // the first bytes of w are there already
+				n += r
+				binary.LittleEndian.PutUint64(b[n-8:], w)
+				i = len(p)
+			}
 		}
 		for ; i < len(p); i++ {
 			if c := p[i]; c < ' ' || c >= 0x80 || c == '"' || c == '\\' {
@@ -91,6 +119,7 @@ func AppendString(b []byte, s string) []byte {
 				i++
 			}
 		}
+		run = i
 		if cap(b)-n < len(p)-i+10 {
 			b = slices.Grow(b[:n], len(p)-i+10)
 		}

@@ -270,6 +270,8 @@ func (d *Dec) Str() (string, error) {
 	if len(b)-i >= 8 {
 		if m := special(le64(b[i:])); m != 0 {
 			i += bits.TrailingZeros64(m) >> 3
+		} else if e := d.look.text(i - 1); e > 0 { // looked over before
+			i = e - 1
 		} else {
 			i = plain(b, i+8)
 		}

@@ -238,3 +238,96 @@ func TestLookAheadMemory(t *testing.T) {
 		require.Equal(t, wire.KindObject, kind)
 	}
 }
+
+// TestLongStringsLookedOver holds that a string reads the same whether a look-ahead went over it or not, and that what
+// is wrong with it is found.
+func TestLongStringsLookedOver(t *testing.T) {
+	long := strings.Repeat("the quick brown fox ", 60)
+	texts := []string{long, long + `\n`, `\u00e9` + long, long + "日本", "é" + long, long[:509], long[:510], long[:511], "", "a"}
+	for _, a := range texts {
+		for _, b := range texts {
+			for _, format := range []string{`{"a":"%","b":["%",{"c":"%"}],"d":"%"}`, `{ "a" : "%" , "b" : [ "%" , { "c" : "%" } ] , "d" : "%" }`} {
+				in := strings.NewReplacer(`"a":"%"`, `"a":"`+a+`"`, `"a" : "%"`, `"a" : "`+a+`"`, "%", b).Replace(format)
+				var want, got [4]string
+				read := func(to *[4]string, look bool) {
+					var d wire.Dec
+					d.Reset([]byte(in), wire.Options{Alias: true})
+					ahead := func(names ...string) {
+						if look {
+							for _, n := range append(names, "none") {
+								_, err := d.Has(n)
+								require.NoError(t, err)
+							}
+						}
+					}
+					str := func(to *string) {
+						s, err := d.Str()
+						require.NoError(t, err)
+						*to = s
+					}
+					key := func(want string) {
+						k, done, err := d.Key()
+						require.NoError(t, err)
+						require.False(t, done)
+						require.Equal(t, want, string(k))
+					}
+					ahead("b", "d")
+					require.NoError(t, d.ObjBegin())
+					key("a")
+					str(&to[0])
+					key("b")
+					require.NoError(t, d.ArrBegin())
+					_, err := d.Elem()
+					require.NoError(t, err)
+					str(&to[1])
+					_, err = d.Elem()
+					require.NoError(t, err)
+					ahead("c")
+					require.NoError(t, d.ObjBegin())
+					key("c")
+					str(&to[2])
+					_, done, err := d.Key()
+					require.NoError(t, err)
+					require.True(t, done)
+					done, err = d.Elem()
+					require.NoError(t, err)
+					require.True(t, done)
+					key("d")
+					str(&to[3])
+					_, done, err = d.Key()
+					require.NoError(t, err)
+					require.True(t, done)
+					require.NoError(t, d.End())
+				}
+				read(&want, false)
+				read(&got, true)
+				require.Equal(t, want, got)
+			}
+		}
+	}
+	for _, bad := range []string{long + "\x01", long + "\xff", long + `\x`, long + `\u12`} {
+		var d wire.Dec
+		in := `{"a":"` + bad + `","b":"` + long + `"}`
+		d.Reset([]byte(in), wire.Options{})
+		_, err := d.Has("none")
+		require.Error(t, err)
+		_, again := d.Has("none")
+		require.Equal(t, err, again)
+	}
+	// One decoder, text after text: nothing of the one before is believed.
+	var d wire.Dec
+	for range 2 {
+		for _, in := range []string{`{"a":"` + long + `"}`, `{"a":"` + long[:600] + `\n` + long[600:] + `"}`, `{"a":"b","c":"` + long + `"}`} {
+			d.Reset([]byte(in), wire.Options{})
+			_, err := d.Has("none")
+			require.NoError(t, err)
+			want, _ := wire.Raw(in).Get("a").Str()
+			require.NoError(t, d.ObjBegin())
+			_, _, err = d.Key()
+			require.NoError(t, err)
+			got, err := d.Str()
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	}
+}

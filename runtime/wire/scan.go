@@ -478,6 +478,12 @@ value:
 		x = b[i]
 	}
 	if x == '"' {
+		if m != nil {
+			if i, c = m.string(b, i); c != cOK {
+				return i, c
+			}
+			goto after
+		}
 		i++
 		for len(b)-i >= 8 {
 			s := special(le64(b[i:]))
@@ -632,23 +638,34 @@ closing:
 	goto after
 }
 
-// memo remembers where the larger containers seen by look-aheads end, so that looking ahead at every level of a nest
-// reads each byte a bounded number of times.
+// memo remembers where the larger containers and the long strings seen by look-aheads end, so that looking ahead at
+// every level of a nest reads each byte a bounded number of times, and a long string that was looked over is not read
+// again.
 type memo struct {
 	covered int      // look-aheads have read up to here
 	kept    int      // spans from before the current look-ahead
 	spans   []span   // sorted by start; complete below covered
 	open    []uint32 // spans not yet closed in the current look-ahead
 	off     bool     // the buffer is too large for 32-bit offsets
+
+	keptTexts int
+	texts     []span // strings without escapes, quotes included; sorted and complete as spans are
 }
 
 type span struct{ start, end uint32 }
 
-// memoMin is the length of the smallest container worth remembering; smaller ones are read again.
-const memoMin = 64
+const (
+	// memoMin is the length of the smallest container worth remembering; smaller ones are read again.
+	memoMin = 64
+	// memoText is the same for strings.
+	memoText = 512
+)
 
 func (m *memo) reset() {
 	m.covered = 0
+	if cap(m.texts) > maxKept {
+		m.texts = nil
+	}
 	if cap(m.spans) > maxKept {
 		m.spans = nil
 	}
@@ -663,18 +680,60 @@ func (m *memo) begin(pos, size int) {
 	m.off = uint64(size) >= noSpan
 	if pos >= m.covered {
 		m.spans = m.spans[:0]
+		m.texts = m.texts[:0]
 		m.covered = pos
 	}
-	m.kept = len(m.spans)
+	m.kept, m.keptTexts = len(m.spans), len(m.texts)
 }
 
 // finish ends a look-ahead that read up to pos, or failed.
 func (m *memo) finish(pos int, failed bool) {
 	if failed {
-		m.spans = m.spans[:m.kept]
+		m.spans, m.texts = m.spans[:m.kept], m.texts[:m.keptTexts]
 		return
 	}
 	m.covered = max(m.covered, pos)
+}
+
+// startsAt finds the span that starts at i.
+func startsAt(l []span, i int) (span, bool) {
+	lo, hi := 0, len(l)
+	for lo < hi {
+		if mid := (lo + hi) / 2; int(l[mid].start) < i {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(l) && int(l[lo].start) == i {
+		return l[lo], true
+	}
+	return span{}, false
+}
+
+// string reads the string whose opening quote is at i and returns the index after it, or that of the problem.
+func (m *memo) string(b []byte, i int) (int, code) {
+	if e := m.text(i); e > 0 {
+		return e, cOK
+	}
+	e, esc, c := scanString(b, i+1)
+	if c != cOK {
+		return e, c
+	}
+	e++
+	if e-i >= memoText && !esc && i >= m.covered && !m.off {
+		m.texts = append(m.texts, span{uint32(i), uint32(e)})
+	}
+	return e, cOK
+}
+
+// text returns the index after the string at i if that is known to be one without escapes, else 0.
+func (m *memo) text(i int) int {
+	if i >= m.covered || len(m.texts) == 0 {
+		return 0
+	}
+	t, _ := startsAt(m.texts, i)
+	return int(t.end)
 }
 
 // noSpan marks an open container that is not recorded.
@@ -686,16 +745,8 @@ func (m *memo) enter(i int) int {
 		return 0
 	}
 	if i < m.covered {
-		lo, hi := 0, len(m.spans)
-		for lo < hi {
-			if mid := (lo + hi) / 2; int(m.spans[mid].start) < i {
-				lo = mid + 1
-			} else {
-				hi = mid
-			}
-		}
-		if lo < len(m.spans) && int(m.spans[lo].start) == i && m.spans[lo].end > 0 {
-			return int(m.spans[lo].end)
+		if s, ok := startsAt(m.spans, i); ok && s.end > 0 {
+			return int(s.end)
 		}
 		m.open = append(m.open, noSpan)
 		return 0
