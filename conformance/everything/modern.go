@@ -3,11 +3,13 @@ package everything
 //lint:file-ignore SA1019 The reference server offers the features that the revision retires, too.
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 
 	mcp "github.com/goldwire/goldwire/generated/mcp/v20260728"
@@ -263,9 +265,12 @@ var sealKey = func() []byte {
 }()
 
 // seal binds a round to its tool and arguments, for the life of the process.
+// White space between the tokens of the arguments does not count.
 func seal(tool string, arguments wire.Raw) string {
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, arguments) // they were read before, so they are JSON
 	mac := hmac.New(sha256.New, sealKey)
 	mac.Write(wire.Quote(tool))
-	mac.Write(arguments)
+	mac.Write(compact.Bytes())
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }

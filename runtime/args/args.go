@@ -50,6 +50,9 @@ type Error struct {
 
 // Error gives the path, when there is one, and the reason.
 func (e *Error) Error() string {
+	if e == nil {
+		return "<nil>"
+	}
 	if e.Path == "" {
 		return e.Msg
 	}
@@ -86,7 +89,7 @@ func Decode[T any](raw wire.Raw) (T, error) {
 	if err := json.Unmarshal(raw, &v, options); err != nil {
 		return zero, explain(err)
 	}
-	if err := planOf(reflect.TypeFor[T]()).check(raw, ""); err != nil {
+	if err := planOf(reflect.TypeFor[T]()).check(raw); err != nil {
 		return zero, err
 	}
 	return v, nil
@@ -252,12 +255,13 @@ func goKind(t reflect.Type) string {
 // tell an absent or null member from a zero one, so presence is looked up
 // apart, with the rule that Schema uses: no omitempty, no omitzero = required.
 type plan struct {
-	want     string      // "a string": what stands here when null may not, "" where it may
-	object   bool        // a struct: fields
-	fields   []planField // in order
-	elem     *plan       // slice, array, map; nil when nothing below can be missing
-	target   *plan       // pointer: null may stand here, anything else is a target
-	anything bool        // the type reads its own JSON
+	want     string         // "a string": what stands here when null may not, "" where it may
+	object   bool           // a struct
+	fields   []planField    // struct: in order
+	index    map[string]int // struct: of fields, by name
+	elem     *plan          // slice, array, map
+	target   *plan          // pointer: null may stand here, anything else is a target
+	anything bool           // the type reads its own JSON
 }
 
 type planField struct {
@@ -300,8 +304,11 @@ func buildPlan(t reflect.Type, busy map[reflect.Type]*plan) *plan {
 	case reflect.Slice, reflect.Array, reflect.Map:
 		p.elem = buildPlan(t.Elem(), busy)
 	case reflect.Struct:
-		p.object, p.want = true, goKind(t)
-		p.addFields(t, busy)
+		p.object, p.want, p.index = true, goKind(t), map[string]int{}
+		for _, m := range membersOf(t) {
+			p.index[m.name] = len(p.fields)
+			p.fields = append(p.fields, planField{name: m.name, required: m.required, plan: buildPlan(m.typ, busy)})
+		}
 	case reflect.Interface:
 		p.anything = true
 	default:
@@ -310,84 +317,177 @@ func buildPlan(t reflect.Type, busy map[reflect.Type]*plan) *plan {
 	return p
 }
 
-func (p *plan) addFields(t reflect.Type, busy map[reflect.Type]*plan) {
-	for f := range t.Fields() {
-		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "-" && opts == "" {
-			continue
-		}
-		if f.Anonymous && name == "" {
-			ft := f.Type
-			if ft.Kind() == reflect.Pointer {
-				ft = ft.Elem()
-			}
-			if ft.Kind() == reflect.Struct {
-				p.addFields(ft, busy)
-				continue
-			}
-		}
-		if !f.IsExported() {
-			continue
-		}
-		if name == "" {
-			name = f.Name
-		}
-		opts = "," + opts + ","
-		p.fields = append(p.fields, planField{
-			name:     name,
-			required: !strings.Contains(opts, ",omitempty,") && !strings.Contains(opts, ",omitzero,"),
-			plan:     buildPlan(f.Type, busy),
-		})
-	}
+// member is a struct field as encoding/json sees it.
+type member struct {
+	name     string
+	typ      reflect.Type
+	required bool
+	tagged   bool
+	depth    int
 }
 
-// check walks a value that the library has accepted.
-func (p *plan) check(raw wire.Raw, at string) error {
-	if p.target != nil {
-		if raw.Kind() == wire.KindNull {
-			return nil
-		}
-		return p.target.check(raw, at)
+// membersOf lists the members of a struct, those of embedded structs among
+// them, by encoding/json's rule: of one name the shallowest holds, at one
+// depth the tagged one, and names that this leaves ambiguous are no members.
+func membersOf(t reflect.Type) []member {
+	type embedded struct {
+		typ   reflect.Type
+		depth int
+		sure  bool // not below a pointer, which may be nil
 	}
-	if p.anything {
-		return nil
-	}
-	switch raw.Kind() {
-	case wire.KindNull:
-		if p.want != "" {
-			return &Error{Path: at, Msg: "want " + p.want + ", got null"}
-		}
-	case wire.KindObject:
-		if !p.object {
-			if p.elem == nil {
-				return nil
-			}
-			for k, v := range raw.Members() {
-				if err := p.elem.check(v, join(at, k)); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		for _, f := range p.fields {
-			v := raw.Get(f.name)
-			if v == nil {
-				if f.required {
-					return &Error{Path: join(at, f.name), Msg: "missing"}
-				}
+	var all []member
+	seen := map[reflect.Type]bool{t: true}
+	for queue := []embedded{{t, 0, true}}; len(queue) > 0; queue = queue[1:] {
+		e := queue[0]
+		for f := range e.typ.Fields() {
+			name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "-" && opts == "" {
 				continue
 			}
-			if err := f.plan.check(v, join(at, f.name)); err != nil {
+			if f.Anonymous && name == "" {
+				ft, pointer := f.Type, f.Type.Kind() == reflect.Pointer
+				if pointer {
+					ft = ft.Elem()
+				}
+				if ft.Kind() == reflect.Struct {
+					if !seen[ft] {
+						seen[ft] = true
+						queue = append(queue, embedded{ft, e.depth + 1, e.sure && !pointer})
+					}
+					continue
+				}
+			}
+			if !f.IsExported() {
+				continue
+			}
+			opts = "," + opts + ","
+			m := member{
+				name: name, typ: f.Type, tagged: name != "", depth: e.depth,
+				required: e.sure && !strings.Contains(opts, ",omitempty,") && !strings.Contains(opts, ",omitzero,"),
+			}
+			if name == "" {
+				m.name = f.Name
+			}
+			all = append(all, m)
+		}
+	}
+	wins := func(a, b member) bool { return a.depth < b.depth || a.depth == b.depth && a.tagged && !b.tagged }
+	var out []member
+	for i, m := range all {
+		best := true
+		for j, other := range all {
+			best = best && (i == j || m.name != other.name || wins(m, other))
+		}
+		if best {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// place is where a value stands, from the value outwards.
+type place struct {
+	up    *place
+	name  string
+	index int // when name is ""
+}
+
+func (p *place) String() string {
+	if p == nil {
+		return ""
+	}
+	if p.name == "" {
+		return p.up.String() + "[" + strconv.Itoa(p.index) + "]"
+	}
+	return join(p.up.String(), p.name)
+}
+
+// check goes once over a value that the library has accepted.
+func (p *plan) check(raw wire.Raw) error {
+	var d wire.Dec
+	d.Reset(raw, wire.Options{Alias: true, MaxDepth: maxDepth})
+	return p.walk(&d, nil)
+}
+
+// maxDepth is the library's own limit, so that nothing fails here alone.
+const maxDepth = 10_000
+
+func (p *plan) walk(d *wire.Dec, at *place) error {
+	kind := d.Kind()
+	for p.target != nil {
+		if kind == wire.KindNull {
+			_, err := d.Raw()
+			return err
+		}
+		p = p.target
+	}
+	if kind == wire.KindNull && p.want != "" {
+		return &Error{Path: at.String(), Msg: "want " + p.want + ", got null"}
+	}
+	switch {
+	case p.anything:
+	case kind == wire.KindObject && p.object:
+		return p.walkObject(d, at)
+	case kind == wire.KindObject && p.elem != nil:
+		if err := d.ObjBegin(); err != nil {
+			return err
+		}
+		for {
+			k, done, err := d.Key()
+			if err != nil || done {
+				return err
+			}
+			if err := p.elem.walk(d, &place{up: at, name: string(k)}); err != nil {
 				return err
 			}
 		}
-	case wire.KindArray:
-		i := 0
-		for v := range raw.Elems() {
-			if err := p.elem.check(v, at+"["+strconv.Itoa(i)+"]"); err != nil {
+	case kind == wire.KindArray && p.elem != nil:
+		if err := d.ArrBegin(); err != nil {
+			return err
+		}
+		here := place{up: at}
+		for ; ; here.index++ {
+			done, err := d.Elem()
+			if err != nil || done {
 				return err
 			}
-			i++
+			if err := p.elem.walk(d, &here); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := d.Raw()
+	return err
+}
+
+func (p *plan) walkObject(d *wire.Dec, at *place) error {
+	if err := d.ObjBegin(); err != nil {
+		return err
+	}
+	seen := make([]bool, len(p.fields))
+	for {
+		k, done, err := d.Key()
+		if err != nil {
+			return err
+		}
+		if done {
+			break
+		}
+		i, ok := p.index[string(k)]
+		if !ok { // the library refused what is no member, so this one reads its own
+			if _, err := d.Raw(); err != nil {
+				return err
+			}
+			continue
+		}
+		seen[i] = true
+		if err := p.fields[i].plan.walk(d, &place{up: at, name: p.fields[i].name}); err != nil {
+			return err
+		}
+	}
+	for i, f := range p.fields {
+		if f.required && !seen[i] {
+			return &Error{Path: join(at.String(), f.name), Msg: "missing"}
 		}
 	}
 	return nil

@@ -80,6 +80,48 @@ func TestDecodeOfARecursiveTypeChecksEveryLevel(t *testing.T) {
 	require.EqualError(t, err, "next.next.name: missing")
 }
 
+type base struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+}
+
+type left struct{ Side string }
+type right struct{ Side string }
+
+type loop struct {
+	*loop
+	Name string `json:"name"`
+}
+
+// TestDecodeKnowsEmbeddedStructs holds encoding/json's rule for which field a
+// member belongs to.
+func TestDecodeKnowsEmbeddedStructs(t *testing.T) {
+	type shadowing struct {
+		base
+		Name string `json:"name,omitempty"` // not required, though the one it hides is
+	}
+	_, err := args.Decode[shadowing](wire.Raw(`{"kind":"x"}`))
+	require.NoError(t, err)
+	_, err = args.Decode[shadowing](wire.Raw(`{"name":"x"}`))
+	require.EqualError(t, err, "kind: missing")
+
+	type ambiguous struct {
+		left
+		right
+	}
+	_, err = args.Decode[ambiguous](wire.Raw(`{}`))
+	require.NoError(t, err, "two fields of one name at one depth are no member")
+
+	type optional struct {
+		*base
+	}
+	_, err = args.Decode[optional](wire.Raw(`{}`))
+	require.NoError(t, err, "an embedded pointer may be nil")
+
+	_, err = args.Decode[loop](wire.Raw(`{}`))
+	require.EqualError(t, err, "name: missing")
+}
+
 func TestSchemaAgreesWithDecode(t *testing.T) {
 	s, err := args.Schema[weather]()
 	require.NoError(t, err)

@@ -111,9 +111,10 @@ const (
 
 // saysItAll reports whether a message carries its own version or
 // capabilities. Nearly every message of a session lacks the prefix, and
-// looking for that costs next to nothing.
+// looking for that costs next to nothing; a message with escapes may spell it
+// in another way.
 func saysItAll(f *jsonrpc.Peek) bool {
-	if !bytes.Contains(f.Data, []byte(prefix)) {
+	if !bytes.Contains(f.Data, []byte(prefix)) && bytes.IndexByte(f.Data, '\\') < 0 {
 		return false
 	}
 	meta := f.Params().Get("_meta")

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -167,10 +168,10 @@ func AppendFloat(b []byte, v float64) []byte {
 	return b
 }
 
-// AppendRaw appends r, which must be valid; null if it is nil. White space between tokens is dropped when r holds a
+// AppendRaw appends r, which must be valid; null if it is nil or empty. White space between tokens is dropped when r holds a
 // line feed or a carriage return, so that what comes out never breaks a line.
 func AppendRaw(b []byte, r Raw) []byte {
-	if r == nil {
+	if len(r) == 0 {
 		return append(b, "null"...)
 	}
 	if breaksLine(r) {
@@ -199,9 +200,9 @@ func breaksLine(r []byte) bool {
 	return false
 }
 
-// AppendRawObject is AppendRaw for a required object: {} if r is nil.
+// AppendRawObject is AppendRaw for a required object: {} if r is nil or empty.
 func AppendRawObject(b []byte, r Raw) []byte {
-	if r == nil {
+	if len(r) == 0 {
 		return append(b, '{', '}')
 	}
 	return AppendRaw(b, r)
@@ -247,6 +248,7 @@ func appendCompact(b []byte, r []byte) []byte {
 // AppendMembers appends each member as ,"name":value. Names that known reports and names that came before in m are left
 // out, so that no name is written twice; known may be nil.
 func AppendMembers(b []byte, m Members, known func(string) bool) []byte {
+	m = m.writable()
 	var seen nameSet
 	for i := range m {
 		name := m[i].Name
@@ -271,6 +273,22 @@ func AppendMembers(b []byte, m Members, known func(string) bool) []byte {
 		b = AppendRaw(b, m[i].Value)
 	}
 	return b
+}
+
+// writable gives the members the names that AppendString writes for them: two names that differ only in bytes which
+// are not UTF-8 are one name on the wire.
+func (m Members) writable() Members {
+	for i := range m {
+		if utf8.ValidString(m[i].Name) {
+			continue
+		}
+		m = slices.Clone(m)
+		for j := i; j < len(m); j++ {
+			m[j].Name, _ = Raw(AppendString(nil, m[j].Name)).Str()
+		}
+		break
+	}
+	return m
 }
 
 // CloseObject ends an object none of whose members is required. The object starts at start in b, where its first
