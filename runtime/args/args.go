@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -110,6 +111,9 @@ func Encode[T any](v T) (wire.Raw, error) {
 // outputSchema: always of type object, additional members not allowed. A
 // field's `jsonschema:"…"` tag is its description. T must be a struct or a
 // map with string keys; cycles are refused.
+//
+// null is said to be allowed only for pointers that must be there, where it is
+// the one way to say nothing. [Decode] takes it for any pointer, slice or map.
 func Schema[T any]() (wire.Raw, error) {
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[Int]():      {Type: "integer"},
@@ -121,11 +125,29 @@ func Schema[T any]() (wire.Raw, error) {
 	if s.Type != "object" {
 		return nil, fmt.Errorf("schema of %v: arguments are an object, this type is written as %s", reflect.TypeFor[T](), describe(s))
 	}
+	plain(s, true)
 	b, err := json.Marshal(s, options)
 	if err != nil {
 		return nil, fmt.Errorf("schema of %v: %w", reflect.TypeFor[T](), err)
 	}
 	return wire.ParseRaw(b)
+}
+
+// plain takes null out of types like ["null","array"], which some clients and
+// models cannot read: an optional member can be left out, and what Encode
+// writes for a nil slice is [].
+func plain(s *jsonschema.Schema, optional bool) {
+	if len(s.Types) == 2 && s.Types[0] == "null" && (optional || s.Types[1] == "array") {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	for name, p := range s.Properties {
+		plain(p, !slices.Contains(s.Required, name))
+	}
+	for _, p := range []*jsonschema.Schema{s.Items, s.AdditionalProperties} {
+		if p != nil {
+			plain(p, false)
+		}
+	}
 }
 
 // MustSchema is [Schema] for variables of a package: it panics where Schema
