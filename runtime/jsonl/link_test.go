@@ -573,3 +573,46 @@ func echoName(ctx context.Context, c *jsonrpc.Conn, name string) (string, error)
 	}
 	return r.Content[0].Text, nil
 }
+
+// TestListenFromPeerThatDoesNotRead: an acknowledgement that finds no room is
+// bounded by the stall timeout like every answer, and the end of the input ends
+// the server all the same.
+func TestListenFromPeerThatDoesNotRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		stall time.Duration
+		end   bool // of the input
+		want  error
+	}{
+		"stall":        {2 * time.Second, false, jsonrpc.ErrOverloaded},
+		"end of input": {-1, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inR, inW := io.Pipe()
+				w := &stuckWriter{free: make(chan struct{}), w: io.Discard}
+				svc := jsonrpc.NewService(jsonrpc.ServiceOptions{Revision: "2026-07-28", Side: jsonrpc.ServerSide, Listen: jsonrpc.ListenOptions{ToolsListChanged: true}})
+				s := jsonl.Pipe(inR, w)
+				s.Options = jsonl.Options{MaxOutgoing: 1, StallTimeout: c.stall}
+				served := make(chan error, 1)
+				go func() { served <- jsonrpc.Serve(t.Context(), s, svc) }()
+				for id := range 2 { // the first is being written, the second waits
+					_, err := fmt.Fprintf(inW, `{"jsonrpc":"2.0","id":%d,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`+"\n", id)
+					require.NoError(t, err)
+				}
+				synctest.Wait()
+				start := time.Now()
+				svc.Hub().ToolsListChanged(t.Context())
+				require.Zero(t, time.Since(start))
+				if c.end {
+					require.NoError(t, inW.Close())
+				}
+				err := <-served
+				if c.want != nil {
+					require.ErrorIs(t, err, c.want)
+				}
+				require.LessOrEqual(t, time.Since(start), 5*time.Second)
+				close(w.free)
+			})
+		})
+	}
+}

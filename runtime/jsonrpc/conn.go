@@ -311,26 +311,30 @@ func (c *Conn) Drain(ctx context.Context) error {
 		}
 	}
 	c.mu.Unlock()
-	for _, s := range subs {
-		s.Close()
-	}
-	for _, in := range listens {
-		in.listen.end(true)
-	}
-	c.checkIdle()
-
 	limit := defaultDrain
 	if c.o.DrainTimeout != nil {
 		limit = *c.o.DrainTimeout
 	}
 	wait, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	for _, s := range subs {
+		s.Close()
+	}
+	for _, in := range listens {
+		in.listen.end(wait, endResult)
+	}
+	c.checkIdle()
+
 	var err error
 	select {
 	case <-idle:
 	case <-c.done:
 	case <-wait.Done():
-		err = wait.Err()
+		select {
+		case <-idle: // both at once
+		default:
+			err = wait.Err()
+		}
 	}
 	if cerr := c.Close(context.WithoutCancel(ctx)); err == nil {
 		err = cerr
@@ -387,15 +391,16 @@ func (c *Conn) shut(cause error) {
 	svc := c.service()
 	c.mu.Unlock()
 
+	c.cancel() // first, so that nothing here waits for a peer that does not read
 	closed := &ClosedError{Cause: cause}
 	for _, w := range calls {
 		c.complete(w, &CallError{Method: w.method, ID: NewID(w.id), Stage: w.stageNow(), Err: closed}, false)
 	}
 	for _, in := range running {
-		if in.listen != nil {
-			in.listen.end(false)
-		}
 		in.end(context.Canceled, closed)
+		if in.listen != nil {
+			in.listen.end(endedContext, endQuiet)
+		}
 	}
 	for _, s := range slots {
 		close(s)
@@ -403,7 +408,6 @@ func (c *Conn) shut(cause error) {
 	if svc != nil {
 		svc.hub.remove(c)
 	}
-	c.cancel()
 	c.queue.close()
 }
 

@@ -2,6 +2,8 @@ package jsonrpc
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -163,18 +165,50 @@ func appendSubscription(b []byte, id ID) []byte {
 	return append(b, '}')
 }
 
-// listenStream is one subscriptions/listen of the peer. It runs without a
-// goroutine: it is there until it is ended. Specification:
+// listenStream is one subscriptions/listen of the peer. It is made with the
+// request, and once it is acknowledged it needs no goroutine: it is there until
+// it is ended. Nothing waits while mu is held. Specification:
 // basic/patterns/subscriptions (2026-07-28).
 type listenStream struct {
-	in     *inbound
-	wants  [topics]bool
-	uris   map[string]struct{}
-	asked  []string // the resources, in order
+	in    *inbound
+	wants [topics]bool
+	uris  map[string]struct{}
+	asked []string // the resources, in order
+
 	mu     sync.Mutex
-	closed bool
+	state  listenState
+	ends   listenEnd // asked for while it was pending
+	missed []change  // what changed while it was pending
 	stop   func() bool
 }
+
+// listenState is how far a subscription has come.
+type listenState uint8
+
+const (
+	listenPending listenState = iota // not acknowledged yet; only start may use its exchange
+	listenOpen
+	listenOver
+)
+
+// listenEnd is how a subscription is to end.
+type listenEnd uint8
+
+const (
+	endNot    listenEnd = iota
+	endResult           // with its result: the server wants it to end
+	endQuiet            // with nothing: the client does, or the connection is gone
+)
+
+type change struct {
+	t   topic
+	uri string
+}
+
+const (
+	maxListenURIs = 10_000 // resources of one subscription; see ListenOptions
+	maxMissed     = 256    // changes that wait for an acknowledgement to be taken
+)
 
 // prepareListen reads the params of subscriptions/listen and keeps what this
 // server honours.
@@ -186,7 +220,7 @@ func (c *Conn) prepareListen(in *inbound, params wire.Raw) *Error {
 	}
 	o := &svc.o.Listen
 	offered := [topics]bool{o.ToolsListChanged, o.PromptsListChanged, o.ResourcesListChanged, o.ResourceUpdates}
-	l := &listenStream{in: in}
+	l := in.listen
 	for t := range topicUpdated {
 		switch v := n.Get(topicMembers[t]); v.Kind() {
 		case wire.KindNone:
@@ -200,7 +234,11 @@ func (c *Conn) prepareListen(in *inbound, params wire.Raw) *Error {
 	switch v := n.Get(topicMembers[topicUpdated]); v.Kind() {
 	case wire.KindNone:
 	case wire.KindArray:
+		count := 0
 		for u := range v.Elems() {
+			if count++; count > maxListenURIs {
+				return Errorf(CodeInvalidParams, "%s: params.notifications.%s: more than %d", methodListen, topicMembers[topicUpdated], maxListenURIs)
+			}
 			uri, ok := u.Str()
 			if !ok {
 				return Errorf(CodeInvalidParams, "%s: params.notifications.%s: want strings", methodListen, topicMembers[topicUpdated])
@@ -231,33 +269,60 @@ func (c *Conn) prepareListen(in *inbound, params wire.Raw) *Error {
 		return &Error{Code: CodeOverloaded, Message: "too many subscriptions", Data: overloadData}
 	}
 	c.streams++
-	in.listen = l
 	return nil
 }
 
 // start acknowledges the subscription, as its first frame, and keeps it. One
-// that nothing can come of ends at once.
+// that nothing can come of ends at once. Until then it counts as a request that
+// is handled.
 func (l *listenStream) start() {
-	in := l.in
+	in, c := l.in, l.in.c
 	in.ex.Detach()
-	in.c.handling.Add(-1) // an open subscription keeps no drain waiting
-	l.mu.Lock()
-	if l.closed { // the connection closed before it began
-		l.mu.Unlock()
-		return
-	}
 	in.svc.hub.addListen(l, true)
-	err := in.c.sendFrame(in.c.ctx, in.ex, appendNotification(nil, methodAcknowledged, l))
+	defer c.handled() // an open subscription keeps no drain waiting
+	var err error
+	if !l.abandoned() {
+		// The wait for room ends with the request: when it is cancelled, when
+		// the connection closes, and by the carrier's own bound.
+		err = c.sendFrame(in, in.ex, appendNotification(nil, methodAcknowledged, l))
+	}
+	l.mu.Lock()
+	how := l.ends
+	if how == endNot && err == nil {
+		if l.wants != [topics]bool{} && c.State() < Draining {
+			l.state = listenOpen
+			for _, m := range l.missed {
+				l.send(m)
+			}
+			l.missed = nil
+			if in.parent.Done() != nil {
+				l.stop = context.AfterFunc(in.parent, func() { l.end(endedContext, endQuiet) })
+			}
+			l.mu.Unlock()
+			return
+		}
+		how = endResult
+	}
+	l.state = listenOver
 	l.mu.Unlock()
-	if done := in.parent.Done(); done != nil {
-		stop := context.AfterFunc(in.parent, func() { l.end(false) })
-		l.mu.Lock()
-		l.stop = stop
-		l.mu.Unlock()
+	switch {
+	case err == nil:
+		l.finish(c.ctx, how, nil)
+	case how == endQuiet || in.Err() != nil:
+		l.finish(c.ctx, endQuiet, nil)
+	default:
+		// The peer did not take the acknowledgement in time. It is told if
+		// that can be done at once; if not, the carrier knows what to do with
+		// a peer that does not take answers.
+		l.finish(endedContext, endResult, &Error{Code: CodeOverloaded, Message: "the acknowledgement could not be sent", Data: overloadData, Cause: err})
 	}
-	if err != nil || l.wants == [topics]bool{} || in.c.State() >= Draining {
-		l.end(err == nil)
-	}
+}
+
+// abandoned reports whether the subscription ended before it began.
+func (l *listenStream) abandoned() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ends == endQuiet
 }
 
 // AppendJSON appends the params of the acknowledgement.
@@ -292,29 +357,55 @@ func (l *listenStream) publish(t topic, uri string) {
 	if !l.wants[t] || t == topicUpdated && !watches(l.uris, uri) {
 		return
 	}
+	m := change{t, uri}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
-		return
-	}
-	c := l.in.c
-	if err := c.sendFrame(endedContext, l.in.ex, appendNotification(nil, topicMethods[t], changeParams{uri: uri, sub: l.in.id})); err != nil {
-		c.ev.note(Event{Kind: DroppedAnswer, Method: topicMethods[t], ID: l.in.id, Err: err}, nil)
+	switch {
+	case l.state == listenOpen:
+		l.send(m)
+	case l.state == listenOver || slices.Contains(l.missed, m):
+	case len(l.missed) < maxMissed:
+		l.missed = append(l.missed, m)
+	default:
+		l.in.c.ev.note(Event{Kind: DroppedAnswer, Method: topicMethods[t], ID: l.in.id, Err: errMissed}, nil)
 	}
 }
 
-// end ends the subscription, with its result when the server wants it to end
-// and with nothing when the client does.
-func (l *listenStream) end(result bool) {
+var errMissed = errors.New("the subscription is not acknowledged yet")
+
+// send tells of a change, unless that has to wait. l.mu is held, so that
+// nothing follows the end.
+func (l *listenStream) send(m change) {
+	c := l.in.c
+	if err := c.sendFrame(endedContext, l.in.ex, appendNotification(nil, topicMethods[m.t], changeParams{uri: m.uri, sub: l.in.id})); err != nil {
+		c.ev.note(Event{Kind: DroppedAnswer, Method: topicMethods[m.t], ID: l.in.id, Err: err}, nil)
+	}
+}
+
+// end ends the subscription. A result may have to wait for room, as long as
+// ctx.
+func (l *listenStream) end(ctx context.Context, how listenEnd) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+	switch l.state {
+	case listenOver:
+		l.mu.Unlock()
+		return
+	case listenPending: // start sees to it
+		l.ends = max(l.ends, how)
+		l.mu.Unlock()
 		return
 	}
-	l.closed = true
-	if l.stop != nil {
-		l.stop()
+	l.state = listenOver
+	stop := l.stop
+	l.mu.Unlock()
+	if stop != nil {
+		stop()
 	}
+	l.finish(ctx, how, nil)
+}
+
+// finish answers the request and forgets it: with e, or as how says.
+func (l *listenStream) finish(ctx context.Context, how listenEnd, e *Error) {
 	in, c := l.in, l.in.c
 	in.svc.hub.addListen(l, false)
 	c.mu.Lock()
@@ -322,23 +413,32 @@ func (l *listenStream) end(result bool) {
 	c.streams--
 	c.mu.Unlock()
 	f := Frame{}
-	if in.finish() && result {
-		b := append([]byte(nil), `{"jsonrpc":"2.0","id":`...)
-		b = in.id.AppendJSON(b)
-		b = append(b, `,"result":`...)
-		n := len(b)
-		b = append(b, `{"resultType":"complete",`...)
-		b = append(appendSubscription(b, in.id), '}')
-		if in.svc.info != nil {
-			b = addServerInfo(b, n, in.svc.info, false)
+	if in.finish() && how != endQuiet {
+		if e != nil {
+			f.Data, f.Code = appendError(nil, in.id, false, e), e.Code
+		} else {
+			f.Data = l.result()
 		}
-		f.Data = append(b, '}')
 		c.sent.Add(1)
 	}
-	if err := in.ex.Reply(c.ctx, f); err != nil && f.Data != nil {
+	if err := in.ex.Reply(ctx, f); err != nil && f.Data != nil {
 		c.ev.note(Event{Kind: DroppedAnswer, Method: methodListen, ID: in.id, Err: err}, nil)
 	}
 	in.release()
+}
+
+// result is the answer that ends a subscription in good order.
+func (l *listenStream) result() []byte {
+	b := append([]byte(nil), `{"jsonrpc":"2.0","id":`...)
+	b = l.in.id.AppendJSON(b)
+	b = append(b, `,"result":`...)
+	n := len(b)
+	b = append(b, `{"resultType":"complete",`...)
+	b = append(appendSubscription(b, l.in.id), '}')
+	if l.in.svc.info != nil {
+		b = addServerInfo(b, n, l.in.svc.info, false)
+	}
+	return append(b, '}')
 }
 
 // Subscription is an open subscriptions/listen of ours.

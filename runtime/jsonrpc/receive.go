@@ -538,6 +538,9 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 		return nil, nil
 	}
 	in := &inbound{parent: ctx, c: c, svc: svc, ex: ex, id: env.id, method: env.method, header: env.header, data: env.data}
+	if env.method == methodListen && svc.rules.Listen && svc.o.Side == ServerSide {
+		in.listen = &listenStream{in: in} // from the start, for whoever cancels it
+	}
 	if err := c.register(in); err != nil {
 		kind := RefusedRequest
 		if err.Code == CodeInvalidRequest {
@@ -658,7 +661,6 @@ func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
 	if e != nil && e.method != nil && e.method.Embedded {
 		e = nil
 	}
-	listen := svc.rules.Listen && in.method == methodListen && svc.o.Side == ServerSide
 	stateless := svc.rules.Stateless && svc.o.Side == ServerSide
 	if stateless && env.has&hasDecoded == 0 {
 		if err := c.checkMeta(svc, in.method, env.params); err != nil {
@@ -666,7 +668,7 @@ func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
 		}
 	}
 	switch {
-	case listen:
+	case in.listen != nil:
 		in.params = env.params
 		return nil, c.prepareListen(in, env.params)
 	case e == nil && in.method == methodPing && svc.rules.Ping:
@@ -928,6 +930,11 @@ func (c *Conn) end(in *inbound, buf *buffer, code int64) {
 	}
 	in.release()
 	putBuf(buf)
+	c.handled()
+}
+
+// handled counts a request out.
+func (c *Conn) handled() {
 	if c.handling.Add(-1) == 0 && c.State() == Draining {
 		c.checkIdle()
 	}
@@ -1075,7 +1082,7 @@ func (c *Conn) cancelled(env *envelope) {
 	switch {
 	case in != nil && in.listen != nil:
 		in.cancel(reason)
-		in.listen.end(false)
+		in.listen.end(endedContext, endQuiet)
 	case in != nil:
 		in.cancel(reason)
 	case c.side == ClientSide && c.endSubscription(id, reason):

@@ -71,7 +71,9 @@ type ServiceOptions struct {
 }
 
 // ListenOptions says which change notifications a server offers: with
-// subscriptions/listen it acknowledges these and no others.
+// subscriptions/listen it acknowledges these and no others. One request may
+// name at most 10,000 resources; with more it is answered with
+// CodeInvalidParams.
 type ListenOptions struct {
 	ToolsListChanged     bool // tools.listChanged
 	PromptsListChanged   bool // prompts.listChanged
