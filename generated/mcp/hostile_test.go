@@ -37,6 +37,7 @@ func TestHostileText(t *testing.T) {
 	const million = 1_000_000
 	nested := strings.Repeat("[", 5*million)
 	dup := strings.Repeat(`,"x":1`, million)
+	some := dup[:len(dup)/5] // where the text is read to its end
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"v","io.modelcontextprotocol/clientCapabilities":{}}`
 	call := func(members string) string { return `{"name":"a",` + meta + members + `}` }
 	block := func(members string) string {
@@ -73,8 +74,8 @@ func TestHostileText(t *testing.T) {
 		{"NUL escaped", "CallToolParams", call(`,"x":"\u0000"`), 0, 0},
 		{"BOM", "CallToolParams", "\ufeff" + call(""), wire.ErrSyntax, wire.ErrSyntax},
 		{"a million duplicates", "CallToolParams", call(`,"x":1` + dup), wire.ErrDuplicate, wire.ErrDuplicate},
-		{"a million duplicates in a block", "CallToolResult", block(`,"x":1` + dup), wire.ErrDuplicate, 0}, // the block is passed over,
-		{"a million duplicates in arguments", "CallToolParams", call(`,"arguments":{"x":1` + dup + "}"), 0, 0},
+		{"200,000 duplicates in a block", "CallToolResult", block(`,"x":1` + some), wire.ErrDuplicate, 0}, // the block is passed over,
+		{"200,000 duplicates in arguments", "CallToolParams", call(`,"arguments":{"x":1` + some + "}"), 0, 0},
 		{"size out of range", "ListResourcesResult", resource("1e1000001"), wire.ErrRange, 0},
 	} {
 		eachRevision(t, func(t *testing.T, m model) {
