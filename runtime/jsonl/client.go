@@ -260,7 +260,11 @@ func (e *clientExchange) Reply(ctx context.Context, f jsonrpc.Frame) error {
 	if len(f.Data) == 0 {
 		return nil
 	}
-	return e.out.send(ctx, f.Data, nil)
+	err := e.out.send(ctx, f.Data, nil)
+	if errors.Is(err, errStalled) { // not when the caller would not wait
+		go (*link)(e).ended(err)
+	}
+	return err
 }
 
 // Detach has nothing to do: a client's receiver does not block.

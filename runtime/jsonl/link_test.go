@@ -1,6 +1,7 @@
 package jsonl_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -615,4 +616,72 @@ func TestListenFromPeerThatDoesNotRead(t *testing.T) {
 			})
 		})
 	}
+}
+
+// stoppableWriter takes nothing once it is stopped.
+type stoppableWriter struct {
+	w    io.Writer
+	stop chan struct{}
+	free chan struct{}
+}
+
+func (w *stoppableWriter) Write(b []byte) (int, error) {
+	select {
+	case <-w.stop:
+		<-w.free
+		return 0, io.ErrClosedPipe
+	default:
+	}
+	return w.w.Write(b)
+}
+
+// TestServerThatOnlyAsks: a server that sends requests without reading the
+// answers costs the client neither its calls nor memory.
+func TestServerThatOnlyAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inR, inW := io.Pipe()
+		outR, outW := io.Pipe()
+		w := &stoppableWriter{w: outW, stop: make(chan struct{}), free: make(chan struct{})}
+		lines := bufio.NewReader(outR)
+		answer := func(s string) {
+			_, err := lines.ReadString('\n')
+			require.NoError(t, err)
+			_, err = io.WriteString(inW, s+"\n")
+			require.NoError(t, err)
+		}
+		streams := jsonl.Pipe(inR, w)
+		streams.Options.MaxOutgoing = 1 << 10
+		go answer(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`)
+		c, err := connect(t.Context(), streams, client())
+		require.NoError(t, err)
+		before := runtime.NumGoroutine()
+		go func() {
+			_, err := lines.ReadString('\n') // initialized
+			require.NoError(t, err)
+			_, err = lines.ReadString('\n') // the call
+			require.NoError(t, err)
+			close(w.stop)
+			for i := range 10_000 {
+				method := [...]string{"ping", "x/y", "tools/call", "elicitation/create"}[i%4]
+				_, err = fmt.Fprintf(inW, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{}}`+"\n", i, method)
+				require.NoError(t, err)
+			}
+			_, err = io.WriteString(inW, `{"jsonrpc":"2.0","id":2,"result":{"content":[{"text":"m"}]}}`+"\n")
+			require.NoError(t, err)
+		}()
+		start := time.Now()
+		text, err := echo(t.Context(), c, "m")
+		require.NoError(t, err)
+		require.Equal(t, "m", text)
+		require.Zero(t, time.Since(start))
+		synctest.Wait()
+		require.LessOrEqual(t, runtime.NumGoroutine(), before+5)
+		s := c.Stats()
+		require.Zero(t, s.Handling)
+		require.NotZero(t, s.Count(jsonrpc.DroppedAnswer))
+		start = time.Now()
+		require.NoError(t, c.Close(t.Context()))
+		require.LessOrEqual(t, time.Since(start), 5*time.Second)
+		close(w.free)
+	})
 }

@@ -628,3 +628,46 @@ func TestRawCalls(t *testing.T) {
 	p.talk(`< {"jsonrpc":"2.0","id":3,"method":"ping"}`, `> {"jsonrpc":"2.0","id":3,"result":{}}`)
 	require.NoError(t, <-pinged)
 }
+
+// TestClientAnswersWithoutWaiting: what a client answers while it reads (pings
+// and refusals) waits for nobody; when the carrier has no room it is dropped
+// and counted.
+func TestClientAnswersWithoutWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, r := clientTap(t, oldClient{Elicit: func(context.Context, *oldParams) (*result, error) { return &result{}, nil }}, allCaps)
+		call := r.goCall(t.Context(), "x")
+		p.talk(`< {"jsonrpc":"2.0","id":2,"method":"tools/call","params":"*"}`)
+		p.setFull(true)
+		for i, msg := range []string{
+			request("1", "ping", ""), request("2", "roots/list", ""), request("3", "elicitation/create", ""), request("4", "elicitation/create", `{"_meta":5}`),
+			request("5", "elicitation/create", `[]`), request(`"6"`, "ping", `{}`),
+		} {
+			p.push(msg)
+			require.Equal(t, i+1, count(p.conn, jsonrpc.DroppedAnswer), msg)
+			require.Zero(t, p.conn.Stats().Handling)
+		}
+		p.push(`{"jsonrpc":"2.0","id":2,"result":{}}`)
+		require.NoError(t, (<-call).err)
+	})
+}
+
+// TestClientPingBound: pings that a handler of the user's answers count like
+// every other request.
+func TestClientPingBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := make(chan struct{})
+		svc := jsonrpc.NewService(jsonrpc.ServiceOptions{Revision: oldRevision, Side: jsonrpc.ClientSide, Methods: oldMethods, Options: jsonrpc.Options{MaxInFlight: 3}})
+		jsonrpc.HandleRequest(svc, "ping", func(context.Context, *empty) (*empty, error) {
+			<-free
+			return &empty{}, nil
+		})
+		p := newTap(t, svc, jsonrpc.ClientSide)
+		for i := range 3 {
+			p.push(request(fmt.Sprint(i), "ping", ""))
+		}
+		p.talk("> "+request("3", "ping", ""), `< {"jsonrpc":"2.0","id":3,"error":{"code":-31001,"message":"*","data":"*"}}`)
+		close(free)
+		synctest.Wait()
+		require.Zero(t, p.conn.Stats().Handling)
+	})
+}

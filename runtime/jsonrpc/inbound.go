@@ -40,7 +40,8 @@ type inbound struct {
 	tokenSet bool
 	progress float64
 	reported bool
-	listen   *listenStream
+	listen   *listenStream // set before it is known to others
+	inline   bool          // a client answers it while it reads: it waits for nobody
 }
 
 type afterFunc struct {

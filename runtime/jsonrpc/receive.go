@@ -552,6 +552,7 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 	}
 	e, err := c.prepare(in, env)
 	if err != nil {
+		in.inline = c.side == ClientSide
 		buf := getBuf()
 		buf.b = appendError(buf.b, in.id, false, err)
 		c.end(in, buf, err.Code)
@@ -565,6 +566,9 @@ func (c *Conn) handle(e *entry, in *inbound) {
 	switch {
 	case in.listen != nil:
 		in.listen.start()
+	case c.side == ClientSide && e == pingEntry:
+		in.inline = true
+		c.run(e, in)
 	case c.side == ClientSide:
 		// A client's reading goroutine may be a caller that waits for its
 		// own answer: handlers run beside it.
@@ -634,7 +638,7 @@ func (c *Conn) register(in *inbound) *Error {
 		return Errorf(CodeInvalidRequest, "id %s is in use by a request that is still running", in.id)
 	}
 	// Those whose answer waits to be written count as well.
-	if int(c.handling.Load()) >= limit && in.method != methodPing {
+	if int(c.handling.Load()) >= limit && !in.svc.pings(in.method) {
 		return &Error{Code: CodeOverloaded, Message: "too many requests in flight", Data: overloadData}
 	}
 	if c.inflight == nil {
@@ -671,7 +675,7 @@ func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
 	case in.listen != nil:
 		in.params = env.params
 		return nil, c.prepareListen(in, env.params)
-	case e == nil && in.method == methodPing && svc.rules.Ping:
+	case svc.pings(in.method):
 		return pingEntry, nil
 	case e == nil && svc.o.Unknown != nil:
 		in.params = env.params
@@ -768,6 +772,12 @@ func decodeParams(e *entry, params wire.Raw, depth int) (any, error) {
 
 func invalidParams(err error) *Error {
 	return &Error{Code: CodeInvalidParams, Message: "invalid params: " + err.Error(), Cause: err}
+}
+
+// pings reports whether a method is a ping that the connection answers itself,
+// without a handler: at once, and even when a bound is reached.
+func (s *Service) pings(method string) bool {
+	return method == methodPing && s.rules.Ping && s.entries[methodPing] == nil
 }
 
 var pingEntry = &entry{name: methodPing, call: func(_ context.Context, _ any, out []byte) ([]byte, error) { return append(out, "{}"...), nil }}
@@ -925,7 +935,11 @@ func (c *Conn) end(in *inbound, buf *buffer, code int64) {
 		f = Frame{Data: buf.b, Code: code}
 		c.sent.Add(1)
 	}
-	if err := in.ex.Reply(c.ctx, f); err != nil && send {
+	ctx := c.ctx
+	if in.inline {
+		ctx = endedContext
+	}
+	if err := in.ex.Reply(ctx, f); err != nil && send {
 		c.ev.note(Event{Kind: DroppedAnswer, Method: in.method, ID: in.id, Err: err}, nil)
 	}
 	in.release()
