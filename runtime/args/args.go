@@ -60,10 +60,15 @@ func (e *Error) Error() string {
 	return e.Path + ": " + e.Msg
 }
 
+// Unwrap gives [Error.InvalidParams], so that a handler which returns an Error
+// as it is, or wrapped, answers with -32602 and the path.
+func (e *Error) Unwrap() error { return e.InvalidParams() }
+
 // InvalidParams is the protocol error for a tool call whose arguments are
-// wrong, code -32602. From 2025-11-25 on the specification prefers a tool
-// result with isError (server/tools, error handling), so that the model can
-// mend its call; handlers for those revisions put [Error.Error] into one.
+// wrong, code -32602: the answer that revisions up to 2025-06-18 want. From
+// 2025-11-25 on the specification prefers a tool result with isError
+// (server/tools, error handling), so that the model can mend its call;
+// handlers for those revisions put [Error.Error] into one.
 func (e *Error) InvalidParams() *jsonrpc.Error {
 	where := "arguments"
 	if e.Path != "" {
