@@ -195,15 +195,23 @@ func (l *link) serve(in *lines, role uint64) {
 	defer l.readers.Add(-1)
 	l.in = in
 	ex := &exchange{l: l}
+	over := false
+	defer func() {
+		if !over { // a handler ended this goroutine
+			l.takeOverFrom(role)
+		}
+	}()
 	for {
 		f, err := in.next()
 		if err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
 				if l.ctx.Err() != nil { // closed: see Stdio
+					over = true
 					return
 				}
 				continue
 			}
+			over = true
 			l.ended(err)
 			return
 		}
@@ -225,6 +233,7 @@ func (l *link) serve(in *lines, role uint64) {
 			l.forking.Lock() // until the other one has what is unread
 			in.release()
 			l.forking.Unlock()
+			over = true
 			return
 		}
 		role++

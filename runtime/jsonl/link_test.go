@@ -685,3 +685,24 @@ func TestServerThatOnlyAsks(t *testing.T) {
 		close(w.free)
 	})
 }
+
+// TestGoexitOfAReader: a handler that ends the goroutine that reads is
+// answered, and reading goes on at once.
+func TestGoexitOfAReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := serve(t, server(func(_ context.Context, p *callParams) (*callResult, error) {
+			if p.Name == "exit" {
+				runtime.Goexit()
+			}
+			return &callResult{}, nil
+		}), jsonl.Options{})
+		start := time.Now()
+		for i := range 10 {
+			p.say(call(10+i, "exit") + call(30+i, "x"))
+			require.Contains(t, <-p.lines, fmt.Sprintf(`"id":%d,"error":{"code":-32603`, 10+i))
+			require.Contains(t, <-p.lines, fmt.Sprintf(`"id":%d,"result"`, 30+i))
+		}
+		require.Zero(t, time.Since(start))
+		p.stop()
+	})
+}

@@ -37,7 +37,8 @@ const (
 
 // Error is the error of a JSON-RPC answer: made by a handler, or received from
 // the peer. A handler that returns an *Error (wrapped or not) decides the code;
-// any other error is answered with CodeInternalError.
+// any other error is answered with CodeInternalError. Its methods may be called
+// on nil.
 type Error struct {
 	Code    int64        // any 32-bit integer that JSON-RPC leaves open, or one of the Code constants
 	Message string       // one sentence for people
@@ -58,6 +59,9 @@ func Errorf(code int64, format string, args ...any) *Error {
 
 // Error says the message, the code, and who made it.
 func (e *Error) Error() string {
+	if e == nil {
+		return "<nil>"
+	}
 	if e.Remote {
 		return fmt.Sprintf("peer answered: %s (%d)", e.Message, e.Code)
 	}
@@ -65,12 +69,17 @@ func (e *Error) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Cause }
+func (e *Error) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Cause
+}
 
 // Is reports whether target is an *Error with the same code.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
-	return ok && t.Code == e.Code
+	return ok && e != nil && t != nil && t.Code == e.Code
 }
 
 // Sentinels for errors.Is.

@@ -154,19 +154,25 @@ func (l *listener) put(ev Event) {
 }
 
 func (l *listener) run() {
+	over := false
+	defer func() {
+		if !over { // it ended this goroutine
+			go l.run()
+		}
+	}()
 	for {
 		l.mu.Lock()
 		if len(l.queue) == 0 {
 			l.running = false
 			l.mu.Unlock()
+			over = true
 			return
 		}
-		batch := l.queue
-		l.queue = nil
+		ev := l.queue[0]
+		l.queue[0] = Event{}
+		l.queue = l.queue[1:]
 		l.mu.Unlock()
-		for _, ev := range batch {
-			l.call(ev)
-		}
+		l.call(ev)
 	}
 }
 

@@ -3,6 +3,8 @@ package jsonrpc_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -142,4 +144,24 @@ func TestListenBounds(t *testing.T) {
 	}
 	p.talk("> "+listenRequest("1", uris(10_001)), `< {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"*"}}`)
 	p.talk("> "+listenRequest("1", uris(10_000)), `< {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":"*"}`, "-")
+}
+
+// TestAllowURIFails: a panic of the user's AllowURI is an internal error, and
+// so is its end.
+func TestAllowURIFails(t *testing.T) {
+	for name, f := range map[string]func(){"panic": func() { panic("no") }, "exit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer{Listen: jsonrpc.ListenOptions{ResourceUpdates: true, AllowURI: func(context.Context, string) bool { f(); return true }}}
+				s.Options.Logger = slog.New(slog.DiscardHandler)
+				p := newTap(t, s, jsonrpc.ServerSide)
+				go p.push(listenRequest("1", `{"resourceSubscriptions":["x:/y"]}`))
+				p.talk(`< {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"internal error"}}`)
+				synctest.Wait()
+				require.Equal(t, 1, count(p.conn, jsonrpc.HandlerPanic))
+				require.Zero(t, p.conn.Stats().Handling)
+				require.Zero(t, p.conn.Stats().Subscriptions)
+			})
+		})
+	}
 }

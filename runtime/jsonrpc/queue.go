@@ -85,6 +85,12 @@ func (q *queue) put(method string, size int, run func()) {
 }
 
 func (q *queue) loop() {
+	over := false
+	defer func() {
+		if !over { // a handler ended this goroutine
+			go q.loop()
+		}
+	}()
 	for {
 		q.mu.Lock()
 		if q.head == len(q.notes) || q.shut {
@@ -93,6 +99,7 @@ func (q *queue) loop() {
 			q.handled = q.seq
 			ready := q.release(q.seq)
 			q.mu.Unlock()
+			over = true
 			q.hand(ready)
 			return
 		}
@@ -102,14 +109,20 @@ func (q *queue) loop() {
 		q.bytes -= n.size
 		q.mu.Unlock()
 
-		n.run()
+		q.handle(n)
+	}
+}
 
+// handle hands over one note, and then the answers that waited for it.
+func (q *queue) handle(n note) {
+	defer func() {
 		q.mu.Lock()
 		q.handled = n.seq
 		ready := q.release(n.seq)
 		q.mu.Unlock()
 		q.hand(ready)
-	}
+	}()
+	n.run()
 }
 
 // release takes the answers that waited for notes up to seq. q.mu is held.

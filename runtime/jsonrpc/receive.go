@@ -290,8 +290,12 @@ func (e *Error) DecodeJSON(d *wire.Dec) error {
 
 var errorMembers = []string{"code", "message"}
 
-// AppendJSON appends the error member of an answer.
+// AppendJSON appends the error member of an answer. A nil error is an internal
+// one.
 func (e *Error) AppendJSON(b []byte) []byte {
+	if e == nil {
+		e = &Error{Code: CodeInternalError, Message: "internal error"}
+	}
 	b = append(b, `{"code":`...)
 	b = wire.AppendInt(b, e.Code)
 	b = append(b, `,"message":`...)
@@ -674,7 +678,7 @@ func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
 	switch {
 	case in.listen != nil:
 		in.params = env.params
-		return nil, c.prepareListen(in, env.params)
+		return nil, c.prepareSafely(in, env.params)
 	case svc.pings(in.method):
 		return pingEntry, nil
 	case e == nil && svc.o.Unknown != nil:
@@ -705,6 +709,23 @@ func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
 		in.token, in.tokenSet = m.ProgressToken, true
 	}
 	return e, nil
+}
+
+// prepareSafely is prepareListen with what the user's AllowURI may do: panic,
+// or end its goroutine.
+func (c *Conn) prepareSafely(in *inbound, params wire.Raw) (err *Error) {
+	returned := false
+	defer func() {
+		if v := recover(); v != nil {
+			err = errorOf(c.panicked(in, v))
+		} else if !returned {
+			buf := getBuf()
+			c.end(in, buf, c.fail(in, buf, c.panicked(in, errGoexit)))
+		}
+	}()
+	err = c.prepareListen(in, params)
+	returned = true
+	return err
 }
 
 // checkMeta holds that _meta is complete and names a version that is
@@ -822,15 +843,37 @@ func putBuf(buf *buffer) {
 	}
 }
 
-// run runs a handler and answers with what it returns.
+// run runs a handler and answers with what it returns, whatever it does.
 func (c *Conn) run(e *entry, in *inbound) {
 	buf := getBuf()
+	var code int64
+	returned := false
+	defer func() {
+		if !returned { // it ended its goroutine (a test's FailNow does)
+			code = c.fail(in, buf, c.panicked(in, errGoexit))
+		}
+		c.end(in, buf, code)
+	}()
+	code = c.answer(e, in, buf)
+	returned = true
+}
+
+var errGoexit = errors.New("the handler called runtime.Goexit")
+
+// answer calls the handler and writes the answer into buf. It returns the
+// code of the error that it holds, 0 for none. Methods of an error that the
+// handler made run in here as well: a nil pointer in an error is common.
+func (c *Conn) answer(e *entry, in *inbound, buf *buffer) (code int64) {
+	defer func() {
+		if v := recover(); v != nil {
+			code = c.fail(in, buf, c.panicked(in, v))
+		}
+	}()
 	out := append(buf.b, `{"jsonrpc":"2.0","id":`...)
 	out = in.id.AppendJSON(out)
 	out = append(out, `,"result":`...)
 	start := len(out)
-	out, err := c.invoke(e, in, out)
-	var code int64
+	out, err := e.call(in, in.params, out)
 	if err != nil {
 		if re, ok := errors.AsType[ResultError](err); !ok {
 		} else if e := in.mayAsk(re); e != nil {
@@ -843,23 +886,27 @@ func (c *Conn) run(e *entry, in *inbound) {
 			err = nil
 		}
 	}
-	if err == nil {
-		out = append(out, '}')
-		if in.method == methodInitialize {
-			c.initialized(in)
-		}
-	} else {
-		if in.method == methodInitialize && !in.svc.rules.Stateless && c.side == ServerSide {
-			c.mu.Lock()
-			_ = c.transition(methodInitialize, Connecting)
-			c.mu.Unlock()
-		}
-		e := errorOf(err)
-		code = e.Code
-		out = appendError(out[:0], in.id, false, e)
+	if err != nil {
+		buf.b = out
+		return c.fail(in, buf, err)
 	}
-	buf.b = out
-	c.end(in, buf, code)
+	buf.b = append(out, '}')
+	if in.method == methodInitialize {
+		c.initialized(in)
+	}
+	return 0
+}
+
+// fail writes an answer that is an error into buf, and returns its code.
+func (c *Conn) fail(in *inbound, buf *buffer, err error) int64 {
+	e := errorOf(err)
+	buf.b = appendError(buf.b[:0], in.id, false, e)
+	if in.method == methodInitialize && !in.svc.rules.Stateless && c.side == ServerSide {
+		c.mu.Lock()
+		_ = c.transition(methodInitialize, Connecting)
+		c.mu.Unlock()
+	}
+	return e.Code
 }
 
 // invoke calls the handler and keeps its panic.
@@ -879,15 +926,19 @@ func (c *Conn) panicked(in *inbound, v any) error {
 	return p
 }
 
-// errorOf is what the peer hears of an error.
+// errorOf is what the peer hears of an error. It may panic where the error's
+// own methods do.
 func errorOf(err error) *Error {
-	if e, ok := errors.AsType[*PanicError](err); ok {
+	if e, ok := errors.AsType[*PanicError](err); ok && e != nil {
 		return &Error{Code: CodeInternalError, Message: "internal error", Cause: e}
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
+		if e == nil {
+			e = &Error{Code: CodeInternalError, Message: "internal error", Cause: err}
+		}
 		return e
 	}
-	if e, ok := errors.AsType[*wire.Error](err); ok {
+	if e, ok := errors.AsType[*wire.Error](err); ok && e != nil {
 		return invalidParams(e)
 	}
 	e := &Error{Code: CodeInternalError, Message: err.Error(), Cause: err}
@@ -1057,7 +1108,14 @@ func (s *Service) unknownNotification() *entry {
 // deliver decodes a notification and runs its handler, on the queue's
 // goroutine.
 func (c *Conn) deliver(e *entry, in *inbound, params wire.Raw) {
-	err := func() (err error) {
+	err := errGoexit
+	defer func() {
+		in.release()
+		if err != nil {
+			c.ev.note(Event{Kind: FailedNotification, Method: in.method, Err: err}, in.data)
+		}
+	}()
+	err = func() (err error) {
 		defer func() {
 			if v := recover(); v != nil {
 				err = c.panicked(in, v)
@@ -1075,10 +1133,6 @@ func (c *Conn) deliver(e *entry, in *inbound, params wire.Raw) {
 		}
 		return e.notify(in, in.params)
 	}()
-	in.release()
-	if err != nil {
-		c.ev.note(Event{Kind: FailedNotification, Method: in.method, Err: err}, in.data)
-	}
 }
 
 // cancelled is the peer's notifications/cancelled. What it names and does not

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -255,6 +256,12 @@ func TestHandlerErrors(t *testing.T) {
 		{"not advertised", func() error { return &jsonrpc.NotAdvertisedError{Method: "m", Capability: "c"} }, `{"code":-32601,"message":"*"}`},
 		{"overload", func() error { return &jsonrpc.OverloadError{What: "x", Limit: 1} }, `{"code":-31001,"message":"*","data":{"retryAfterMs":1000}}`},
 		{"a panic", func() error { panic("secret") }, `{"code":-32603,"message":"internal error"}`},
+		{"a nil pointer", func() error { return (*ownError)(nil) }, `{"code":-32603,"message":"internal error"}`},
+		{"a nil *Error", func() error { return (*jsonrpc.Error)(nil) }, `{"code":-32603,"message":"internal error"}`},
+		{"a wrapped nil *Error", func() error { return fmt.Errorf("x: %w", (*jsonrpc.Error)(nil)) }, `{"code":-32603,"message":"internal error"}`},
+		{"a nil result", func() error { return (*taskCreated)(nil) }, `{"code":-32603,"message":"internal error"}`},
+		{"an error that panics", func() error { return fmt.Errorf("x: %w", errors.Join(panickingError{})) }, `{"code":-32603,"message":"internal error"}`},
+		{"no goroutine any more", func() error { runtime.Goexit(); return nil }, `{"code":-32603,"message":"internal error"}`},
 		{"nothing", func() error { return nil }, `{"code":-32603,"message":"*"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -262,7 +269,8 @@ func TestHandlerErrors(t *testing.T) {
 			s := oldServer{CallTool: func(context.Context, *callToolParams) (*result, error) { return nil, c.err() }}
 			s.Options.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			p := oldTap(t, s)
-			p.talk("> "+request("2", "tools/call", `{"name":"x"}`), `< {"jsonrpc":"2.0","id":2,"error":`+c.want+`}`)
+			go p.push(request("2", "tools/call", `{"name":"x"}`))
+			p.talk(`< {"jsonrpc":"2.0","id":2,"error":` + c.want + `}`)
 			if c.name == "a panic" {
 				require.Contains(t, log.String(), "secret")
 				require.Contains(t, log.String(), "server_test.go", "the stack")
@@ -270,6 +278,50 @@ func TestHandlerErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ownError is an error that nil breaks.
+type ownError struct{ text string }
+
+func (e *ownError) Error() string { return e.text }
+
+// panickingError breaks whoever looks at it.
+type panickingError struct{}
+
+func (panickingError) Error() string { return "x" }
+func (panickingError) As(any) bool   { panic("no") }
+
+// TestGoexit: a handler that ends its goroutine keeps neither its place nor
+// those that come after it.
+func TestGoexit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		events := 0
+		s := oldServer{
+			CallTool: func(context.Context, *callToolParams) (*result, error) { runtime.Goexit(); return nil, nil },
+			RootsListChanged: func(context.Context, *empty) error {
+				if n++; n%2 == 1 {
+					runtime.Goexit()
+				}
+				return nil
+			},
+		}
+		s.Options.MaxInFlight = 2
+		s.Options.Logger = slog.New(slog.DiscardHandler)
+		s.Options.Events = []func(jsonrpc.Event){func(jsonrpc.Event) { events++; runtime.Goexit() }}
+		p := oldTap(t, s)
+		for range 5 {
+			go p.push(request("2", "tools/call", `{"name":"x"}`))
+			p.talk(`< {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"internal error"}}`)
+			synctest.Wait()
+			p.push(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+		}
+		synctest.Wait()
+		require.Equal(t, 5, n)
+		require.Equal(t, 3, count(p.conn, jsonrpc.FailedNotification))
+		require.Equal(t, 8, events)
+		require.Zero(t, p.conn.Stats().Handling)
+	})
 }
 
 // TestResultErrors: an error value that stands for a result is answered as one.
