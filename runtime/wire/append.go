@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/binary"
 	"math"
 	"math/bits"
@@ -206,6 +207,14 @@ func AppendRawObject(b []byte, r Raw) []byte {
 		return append(b, '{', '}')
 	}
 	return AppendRaw(b, r)
+}
+
+// Base64 returns p in the standard base64 (RFC 4648 section 4), with padding. It makes the string in its place, where
+// encoding/base64 makes it twice.
+func Base64(p []byte) string {
+	b := make([]byte, base64.StdEncoding.EncodedLen(len(p)))
+	base64.StdEncoding.Encode(b, p)
+	return str(b)
 }
 
 // AppendStrings appends an array of strings, [] if v is nil.

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"math"
 	"math/rand/v2"
@@ -136,4 +137,32 @@ func TestCloseObject(t *testing.T) {
 	b := []byte("[")
 	b = append(b, `,"a":1,"b":2`...)
 	require.Equal(t, `[{"a":1,"b":2}`, string(wire.CloseObject(b, 1)))
+}
+
+// TestAppendStringEverywhere puts what is not copied as it is at every place of strings of every length around the words
+// that are copied at once.
+func TestAppendStringEverywhere(t *testing.T) {
+	plain := "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKL"
+	for n := range len(plain) + 1 {
+		require.Equal(t, `"`+plain[:n]+`"`, string(wire.AppendString(nil, plain[:n])))
+		for in, out := range map[string]string{`"`: `\"`, `\`: `\\`, "\n": `\n`, "\x1f": `\u001f`, "\x7f": "\x7f", "é": "é", "日": "日", "\xff": "\uFFFD"} {
+			for k := range n + 1 {
+				for m := k; m <= n; m++ { // twice
+					want := `x"` + plain[:k] + out + plain[k:m] + out + plain[m:n] + `"`
+					got := wire.AppendString([]byte("x"), plain[:k]+in+plain[k:m]+in+plain[m:n])
+					if string(got) != want {
+						t.Fatalf("got %q, want %q", got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestBase64(t *testing.T) {
+	for n := range 70 {
+		p := bytes.Repeat([]byte{0xfb, 0xff, 0}, n)[:n]
+		require.Equal(t, base64.StdEncoding.EncodeToString(p), wire.Base64(p))
+	}
+	require.Empty(t, wire.Base64(nil))
 }
