@@ -85,7 +85,7 @@ func (g *printer) bytesMethods(f *jen.File, t *ir.Type, fl *ir.Field) {
 	})
 	docf(f, "Set%s encodes p into %s.", name, fl.Name)
 	f.Func().Params(ptrRecv(t.Name)).Id("Set" + name).Params(jen.Id("p").Index().Byte()).BlockFunc(func(b *jen.Group) {
-		enc := std.Clone().Dot("EncodeToString").Call(jen.Id("p"))
+		enc := wire("Base64").Call(jen.Id("p"))
 		if g.pointer(fl) {
 			enc = jen.New(enc)
 		}
