@@ -112,6 +112,7 @@ func ownExample(t *testing.T, revision, name string) string {
 // by the schema, that none is missing and that none is left over.
 func TestOwnExamples(t *testing.T) {
 	eachRevision(t, func(t *testing.T, m model) {
+		require.Contains(t, decoders, m.Revision, "add the new revision here, and to servers in hostile_test.go")
 		names := exampleNames(t, m)
 		if *update {
 			draftMissing(t, m, names)

@@ -131,7 +131,7 @@ func (x *AudioContent) Bytes() ([]byte, error) {
 
 // SetBytes encodes p into Data.
 func (x *AudioContent) SetBytes(p []byte) {
-	x.Data = base64.StdEncoding.EncodeToString(p)
+	x.Data = wire.Base64(p)
 }
 
 // SetExtra sets a member that this revision does not name; a nil value removes
@@ -173,7 +173,7 @@ func (x *BlobResourceContents) Bytes() ([]byte, error) {
 
 // SetBytes encodes p into Blob.
 func (x *BlobResourceContents) SetBytes(p []byte) {
-	x.Blob = base64.StdEncoding.EncodeToString(p)
+	x.Blob = wire.Base64(p)
 }
 
 // SetExtra sets a member that this revision does not name; a nil value removes
@@ -1288,7 +1288,7 @@ func (x *ImageContent) Bytes() ([]byte, error) {
 
 // SetBytes encodes p into Data.
 func (x *ImageContent) SetBytes(p []byte) {
-	x.Data = base64.StdEncoding.EncodeToString(p)
+	x.Data = wire.Base64(p)
 }
 
 // SetExtra sets a member that this revision does not name; a nil value removes
