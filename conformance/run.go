@@ -125,6 +125,7 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	if launcher == nil {
 		launcher = check.Command{Args: t.Command, Dir: t.Dir, Env: t.Env}
 	}
+	o.Limits = o.Limits.OneRun()
 	rep := &result.Report{Target: result.Target{Side: "server", Command: t.Command}}
 	r := runner{ctx: ctx, launcher: launcher, o: o, rep: rep}
 	found, err := r.explore()
@@ -258,18 +259,20 @@ func (r *runner) judge(rev string, checks []check.Check, found *check.Exploratio
 	if err := r.save(traces...); err != nil {
 		return err
 	}
-	r.verdicts(rev, checks, traces, found.Traces)
-	return r.ctx.Err()
+	return r.verdicts(rev, checks, traces, found.Traces)
 }
 
-// verdicts judges the sessions of a revision.
-func (r *runner) verdicts(rev string, checks []check.Check, traces, offers []*check.Trace) {
+// verdicts judges the sessions of a revision, until the context ends.
+func (r *runner) verdicts(rev string, checks []check.Check, traces, offers []*check.Trace) error {
 	facts := check.FactsOf(rev, traces)
 	if r.rep.Target.Name == "" {
 		r.rep.Target.Name, r.rep.Target.Version = check.Name(facts.Info, "name"), check.Name(facts.Info, "version")
 	}
 	for i := range checks {
 		k := &checks[i]
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
 		if !k.Applies(rev) || r.o.Must && k.Warns(rev) {
 			continue
 		}
@@ -277,6 +280,7 @@ func (r *runner) verdicts(rev string, checks []check.Check, traces, offers []*ch
 		r.rep.Results = append(r.rep.Results, v)
 		r.tell(Progress{Revision: rev, Check: &v})
 	}
+	return r.ctx.Err()
 }
 
 // Judge gives the verdicts on the recordings of an earlier run, as Run saved
@@ -306,9 +310,11 @@ func Judge(recs []*transcript.Recording, o Options) (*result.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := runner{o: o, rep: &result.Report{Target: result.Target{Side: "server"}, Revisions: revs}}
+	r := runner{ctx: context.Background(), o: o, rep: &result.Report{Target: result.Target{Side: "server"}, Revisions: revs}}
 	for _, rev := range revs {
-		r.verdicts(rev, checks, sessions[rev], offers)
+		if err := r.verdicts(rev, checks, sessions[rev], offers); err != nil {
+			return r.rep, err
+		}
 	}
 	return r.rep, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -245,6 +246,71 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Less(t, time.Since(began), 10*time.Second)
 	})
+}
+
+// TestRunEndsBetweenChecks holds that judging can be interrupted.
+func TestRunEndsBetweenChecks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		rep, err := conformance.Run(ctx, target(checktest.Server{}), conformance.Options{
+			Revisions: []string{"2025-11-25"},
+			Progress: func(p conformance.Progress) {
+				if p.Check != nil {
+					cancel()
+				}
+			},
+		})
+		require.ErrorIs(t, err, context.Canceled)
+		require.Len(t, rep.Results, 1)
+	})
+}
+
+// TestRunIsBoundedAsAWhole holds that a server which adds to each of its
+// answers what no single session would object to is stopped all the same, and
+// is not blamed for what was not looked at.
+func TestRunIsBoundedAsAWhole(t *testing.T) {
+	const most = 5_000
+	noisy := checktest.Server{Output: func(c *checktest.Conn, _ *checktest.Request, a string) string {
+		n, _ := c.State["n"].(int)
+		for range 100 {
+			n++
+			c.Line(`{"jsonrpc":"2.0","id":"unasked-` + strconv.Itoa(n) + `","result":{"resultType":"complete"}}`)
+		}
+		c.State["n"] = n
+		return a
+	}}
+	wordy := checktest.Server{Output: func(_ *checktest.Conn, _ *checktest.Request, a string) string {
+		return a + strings.Repeat(" ", 50_000)
+	}}
+	for name, tt := range map[string]struct {
+		server checktest.Server
+		limits check.Limits
+	}{
+		"lines": {noisy, check.Limits{RunEvents: most}},
+		"bytes": {wordy, check.Limits{RunBytes: most * 500}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines, size := 0, 0
+			rep, err := run(t, tt.server, conformance.Options{Revisions: []string{"all"}, Limits: tt.limits, Save: func(_ string, rec *transcript.Recording) error {
+				for _, e := range rec.Events {
+					if e.Dir == transcript.ToClient {
+						lines++
+						size += len(e.Data)
+					}
+				}
+				return nil
+			}})
+			require.NoError(t, err)
+			require.LessOrEqual(t, lines, most+100)
+			require.LessOrEqual(t, size, most*500+100_000)
+			require.Greater(t, rep.Summary()[result.Blocked], 100)
+			for _, v := range rep.Results {
+				require.NotEqual(t, result.Fail, v.Verdict, "%s %s: want %s, got %s", v.Revision, v.ID, v.Expected, v.Observed)
+				require.NotEqual(t, result.Error, v.Verdict, "%s %s", v.ID, v.Reason)
+			}
+		})
+	}
 }
 
 // TestHangingTargetCostsOneLimit holds that a server which stops answering is

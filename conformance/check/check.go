@@ -92,7 +92,9 @@ type Case struct {
 	Traces   []*Trace // the sessions of this revision
 	Offers   []*Trace // handshakes, one for each version that was offered
 
-	findings []finding
+	findings int
+	first    *finding // the first finding
+	hard     *finding // the first that is no mild one
 	seen     int
 	verdict  result.Verdict // set by NotApplicable, NotObserved, Blocked
 	reason   string
@@ -116,13 +118,24 @@ func (c *Case) Saw() { c.seen++ }
 // Broken says that the rule was broken: what should have been, what was
 // instead, and the line that shows it (nil where there is none).
 func (c *Case) Broken(f *Frame, expected, observed string) {
-	c.findings = append(c.findings, finding{f, expected, observed, false})
+	c.found(finding{f, expected, observed, false})
 }
 
 // Tolerated is Broken for a point on which the specification is silent or
 // contradicts itself: it is told, as a warning.
 func (c *Case) Tolerated(f *Frame, expected, observed string) {
-	c.findings = append(c.findings, finding{f, expected, observed, true})
+	c.found(finding{f, expected, observed, true})
+}
+
+// found keeps what the verdict tells of, and counts the rest.
+func (c *Case) found(f finding) {
+	c.findings++
+	if c.first == nil {
+		c.first = &f
+	}
+	if c.hard == nil && !f.mild {
+		c.hard = &f
+	}
 }
 
 // NotApplicable says that the server does not offer what the check is about.
@@ -173,11 +186,9 @@ func (c *Case) StepsOf(prefix string) []*Step {
 
 func (c *Case) missing(name string) {
 	for _, t := range c.Traces {
-		for _, n := range t.notes(transcript.KindNote, 0) {
-			if string(n.Data) == noteGivenUp {
-				c.Blocked(or(t.lost(), "no session could be opened") + ", so " + name + " was not tried")
-				return
-			}
+		if t.noted(noteGivenUp) {
+			c.Blocked(or(t.lost(), "no session could be opened") + ", so " + name + " was not tried")
+			return
 		}
 	}
 	c.NotObserved(name + " was not tried")
@@ -291,17 +302,18 @@ func (k *Check) Verdict(rev string, facts *Facts, traces, offers []*Trace) (out 
 }
 
 func (c *Case) conclude(out *result.Check) {
-	hard := slices.IndexFunc(c.findings, func(f finding) bool { return !f.mild })
 	switch {
-	case len(c.findings) > 0:
-		i := max(hard, 0)
-		f := c.findings[i]
+	case c.findings > 0:
+		f := c.first
+		if c.hard != nil {
+			f = c.hard
+		}
 		out.Verdict = result.Warn
-		if hard >= 0 && !c.Check.Warns(c.Revision) {
+		if c.hard != nil && !c.Check.Warns(c.Revision) {
 			out.Verdict = result.Fail
 		}
 		out.Expected, out.Observed = f.expected, f.observed
-		if n := len(c.findings) - 1; n > 0 {
+		if n := c.findings - 1; n > 0 {
 			out.Observed += fmt.Sprintf(" (and %d more like it)", n)
 		}
 		if f.frame != nil {
@@ -356,15 +368,11 @@ const (
 )
 
 func (t *Trace) fate(req *Frame) fate {
-	for _, n := range t.notes(transcript.KindNote, req.Index) {
-		switch string(n.Data) {
-		case noteSilent + string(req.ID):
-			return fateSilent
-		case noteGaveUp + string(req.ID):
-			return fateUnsure
-		}
-	}
 	switch {
+	case t.notedSince(noteSilent+string(req.ID), req.Index):
+		return fateSilent
+	case t.notedSince(noteGaveUp+string(req.ID), req.Index):
+		return fateUnsure
 	case t.fenced(req.Index):
 		return fateSilent
 	case t.noted(noteHung) && t.culprit() == req:
@@ -375,8 +383,8 @@ func (t *Trace) fate(req *Frame) fate {
 
 // fenced reports whether a fence that was sent after index i was answered.
 func (t *Trace) fenced(i int) bool {
-	for _, f := range t.frames {
-		if f.Index > i && !f.FromServer && f.fence() && t.Answer(f) != nil {
+	for _, f := range slices.Backward(between(t.fences, i+1, -1)) {
+		if t.Answer(f) != nil {
 			return true
 		}
 	}
@@ -391,6 +399,8 @@ func (t *Trace) lost() string {
 			return "the server answered nothing any more"
 		case noteFlood:
 			return "the server wrote without end"
+		case noteFull:
+			return "the run recorded as much as it may"
 		case noteUnread:
 			return "the server stopped reading its input"
 		case noteAborted:

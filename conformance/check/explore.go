@@ -100,7 +100,8 @@ func Explore(ctx context.Context, l Launcher, limits Limits) (*Exploration, erro
 	if x.Answered {
 		wait = min(wait, 3*time.Second+start)
 	}
-	if s.wait(wait, func() bool { return s.isAnswered(f) }) {
+	// A server that was gone before it was asked has answered nothing.
+	if f != nil && s.wait(wait, func() bool { return s.isAnswered(f) }) {
 		x.Answered = true
 		x.Speaks = append(x.Speaks, discovered(s.AnswerTo(f))...)
 	}
@@ -160,10 +161,8 @@ func (t *Trace) Heard() string {
 		endless = endless || e.Partial && max(e.Length, int64(len(e.Data))) > int64(keptStart)
 	}
 	flooded := ""
-	for _, n := range t.notes(transcript.KindNote, 0) {
-		if string(n.Data) == noteFlood {
-			flooded = ", and had to be stopped"
-		}
+	if t.noted(noteFlood) {
+		flooded = ", and had to be stopped"
 	}
 	switch {
 	case lines == 0:

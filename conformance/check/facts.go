@@ -39,8 +39,11 @@ func FactsOf(rev string, traces []*Trace) *Facts {
 		hello = "server/discover"
 	}
 	for _, t := range traces {
-		for _, req := range t.frames {
-			if f.Capabilities != nil || req.FromServer || req.Method != hello {
+		for req := range t.visit(t.sent) {
+			if f.Capabilities != nil {
+				break
+			}
+			if req.Method != hello {
 				continue
 			}
 			if a := t.Answer(req); a.OK() && a.Result.Get("capabilities").Kind() == wire.KindObject {

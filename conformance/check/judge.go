@@ -24,7 +24,7 @@ func (c *Case) want(f *Frame, ok bool, expected, observed string) bool {
 // batches included.
 func (c *Case) each(fn func(f *Frame)) {
 	for _, t := range c.Traces {
-		for _, f := range t.frames {
+		for f := range t.all() {
 			if !f.FromServer {
 				continue
 			}
@@ -82,12 +82,16 @@ func (c *Case) Survived(step string) {
 	case s.Trace.fenced(last.Index):
 		c.Saw()
 		return
-	case s.Trace.noted(noteStalled), s.Trace.noted(noteAborted):
+	case s.Trace.noted(noteStalled), s.Trace.cut():
 		c.Blocked(s.Trace.lost())
 		return
 	}
 	c.Broken(last, "a server that goes on working", or(s.Trace.lost(), "it answered nothing any more"))
 }
+
+// cut reports whether the session ended early for a reason that is none of the
+// server's.
+func (t *Trace) cut() bool { return t.noted(noteAborted) || t.noted(noteFull) }
 
 // eachMeta calls fn for every _meta that the server sent in a place where the
 // protocol has one: params, results, and the entries and content blocks in
@@ -199,8 +203,8 @@ var improper = []string{"call-missing/", "call-wrong/", "tools/", "prompts/", "r
 // any session of the revision.
 func (c *Case) Results(method string, fn func(req, a *Frame)) {
 	for _, t := range c.Traces {
-		for _, req := range t.frames {
-			if !req.FromServer && req.Kind == KindRequest && req.Method == method {
+		for req := range t.visit(t.sent) {
+			if req.Kind == KindRequest && req.Method == method {
 				if a := t.Answer(req); a.OK() {
 					fn(req, a)
 				}

@@ -120,7 +120,7 @@ func legacyFeatureChecks() []Check {
 				}
 				// Silence says something about a server that would have logged.
 				if !found && s.Trace.fenced(s.from) {
-					for _, f := range s.Trace.frames {
+					for f := range s.Trace.all() {
 						if f.FromServer && f.Method == "notifications/message" {
 							c.Saw()
 						}
@@ -147,7 +147,7 @@ func legacyFeatureChecks() []Check {
 			Judge: func(c *Case) {
 				for _, t := range c.Traces {
 					subs := map[string]bool{}
-					for _, f := range t.frames {
+					for f := range t.all() {
 						uri, _ := f.Param("uri").Str()
 						switch {
 						case !f.FromServer && f.Method == "resources/subscribe":
@@ -171,7 +171,7 @@ func legacyFeatureChecks() []Check {
 			Judge: func(c *Case) {
 				for _, t := range c.Traces {
 					own := map[string]bool{}
-					for _, f := range t.frames {
+					for f := range t.all() {
 						switch {
 						case !f.FromServer:
 						case f.Kind == KindRequest:

@@ -115,7 +115,7 @@ func legacyLifecycleChecks() []Check {
 					return
 				}
 				found := false
-				for _, f := range first.Trace.frames {
+				for f := range first.Trace.all() {
 					if f.FromServer && f.Kind == KindRequest && f.Index >= first.from && f.Method != "ping" {
 						c.Broken(f, "pings and log messages only", "the request "+f.Method)
 						found = true
@@ -138,7 +138,7 @@ func legacyLifecycleChecks() []Check {
 						switch a := c.Answer(req); {
 						case a != nil:
 							c.want(a, a.Failed(), "an error", "a result")
-						case s.Trace.lost() != "":
+						case s.Trace.lost() != "" && !s.Trace.cut():
 							c.Broken(req, "an error", s.Trace.lost())
 						}
 					}
@@ -257,7 +257,7 @@ func legacyLifecycleChecks() []Check {
 			Judge: func(c *Case) {
 				called := false
 				for _, t := range c.Traces {
-					for _, f := range t.frames {
+					for f := range t.all() {
 						area, ok := clientFeatures[f.Method]
 						switch {
 						case !f.FromServer:
@@ -285,8 +285,8 @@ var clientFeatures = map[string]string{
 // offers calls fn for the answer to each version that was offered.
 func (c *Case) offers(fn func(offered, got string, a *Frame)) {
 	for _, t := range c.Offers {
-		for _, req := range t.frames {
-			if req.FromServer || req.Method != "initialize" {
+		for req := range t.visit(t.sent) {
+			if req.Method != "initialize" {
 				continue
 			}
 			offered, _ := req.Param("protocolVersion").Str()

@@ -125,7 +125,7 @@ func legacyMalformedChecks() []Check {
 				}
 				arrays := 0
 				for _, t := range c.Traces {
-					for _, f := range t.frames {
+					for f := range t.all() {
 						if f.FromServer && f.Kind == KindArray {
 							c.Broken(f, "single messages only", "an array")
 							arrays++

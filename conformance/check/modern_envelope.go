@@ -200,7 +200,7 @@ func (c *Case) malformed(step string, mild bool, codes ...int64) {
 func (c *Case) echoed(match func(*Frame) bool) {
 	for _, t := range c.Traces {
 		ids, loose := map[string]bool{}, map[string]bool{}
-		for _, f := range t.frames {
+		for f := range t.all() {
 			switch {
 			case !f.FromServer:
 				if f.ID != nil {
@@ -222,18 +222,13 @@ func (c *Case) echoed(match func(*Frame) bool) {
 
 // readBroken reports whether a line of the checker before index i was no JSON.
 func (t *Trace) readBroken(i int) bool {
-	for _, f := range t.frames {
-		if f.Index < i && !f.FromServer && (f.Kind == KindText || f.Kind == KindArray) {
-			return true
-		}
-	}
-	return false
+	return t.unreadable != nil && t.unreadable.Index < i
 }
 
 // fromArrays finds arrays that the server sent.
 func (c *Case) fromArrays() {
 	for _, t := range c.Traces {
-		for _, f := range t.frames {
+		for f := range t.all() {
 			if f.FromServer && f.Kind == KindArray && !t.readBroken(f.Index) {
 				c.Broken(f, "one message on each line", "an array")
 			}

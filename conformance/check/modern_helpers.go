@@ -69,7 +69,7 @@ func (c *Case) results(methods ...string) []served {
 	var out []served
 	for _, t := range c.Traces {
 		asked := map[string]*Frame{}
-		for _, f := range t.frames {
+		for f := range t.all() {
 			switch {
 			case !f.FromServer && f.Kind == KindRequest:
 				asked[idKey(f.ID)] = f
@@ -105,7 +105,7 @@ type flight struct {
 // sent, so that what the server says about it always follows.
 func (t *Trace) follow(visit func(f *Frame, now *flight)) {
 	now := &flight{map[string]*Frame{}, map[string]*Frame{}, map[string]*Frame{}, map[string]*Frame{}}
-	for _, f := range t.frames {
+	for f := range t.all() {
 		switch {
 		case f.FromServer:
 			if f.Value.Kind() != wire.KindObject {

@@ -34,10 +34,12 @@ func (d *Driver) heard(f *Frame) *Frame {
 	if f == nil {
 		return nil
 	}
+	next, ack := f.Index+1, false
 	acked := func() bool {
-		return d.isAnswered(f) || slices.ContainsFunc(d.trace.frames, func(a *Frame) bool {
-			return a.Index > f.Index && a.FromServer && a.Method == methodAck
-		})
+		for a := range d.trace.visit(between(d.trace.frames, next, -1)) {
+			next, ack = a.Index+1, ack || a.FromServer && a.Method == methodAck
+		}
+		return ack || d.isAnswered(f)
 	}
 	if d.wait(d.patience(), acked) {
 		return f
@@ -426,7 +428,7 @@ func modernListenChecks() []Check {
 					// Which of the two it should be, and whether it must be
 					// one, differs from page to page.
 					var last *Frame
-					for _, f := range s.Trace.frames {
+					for f := range s.Trace.all() {
 						last = f
 					}
 					c.Tolerated(last, "a cancellation or a result for the open subscription before the end", "neither")
@@ -581,6 +583,7 @@ type subscription struct {
 	step      string
 	filter    wire.Raw
 	ack       *Frame   // its acknowledgement, with an id of another type or none if there is no better one
+	near      *Frame   // an acknowledgement of another id or none, with nothing else asked for
 	frames    []*Frame // the notifications that carry its id
 	cancelled int      // event at which the checker cancelled it, or -1
 }
@@ -589,35 +592,44 @@ type subscription struct {
 func (c *Case) subscriptions() []*subscription {
 	var out []*subscription
 	for _, t := range c.Traces {
-		for i, f := range t.frames {
-			if !f.is(methodListen) || f.Param("notifications").Kind() != wire.KindObject {
-				continue
-			}
-			s := &subscription{req: f, step: t.stepAt(f.Index), filter: f.Param("notifications"), cancelled: -1}
-			var near *Frame
-			only := true // no other subscription was asked for since
-			for _, g := range t.frames[i+1:] {
-				switch tag := g.meta(metaSub); {
-				case !g.FromServer && g.Method == methodListen:
-					only = false
-				case !g.FromServer && g.Method == methodCancelled && idKey(g.Param("requestId")) == idKey(f.ID):
+		byID := map[string][]*subscription{}
+		var latest *subscription // while no other one was asked for since
+		for f := range t.all() {
+			switch tag := f.meta(metaSub); {
+			case !f.FromServer && f.Method == methodListen:
+				latest = nil
+				if f.is(methodListen) && f.Param("notifications").Kind() == wire.KindObject {
+					latest = &subscription{req: f, step: t.stepAt(f.Index), filter: f.Param("notifications"), cancelled: -1}
+					byID[idKey(f.ID)] = append(byID[idKey(f.ID)], latest)
+					out = append(out, latest)
+				}
+			case !f.FromServer && f.Method == methodCancelled:
+				for _, s := range byID[idKey(f.Param("requestId"))] {
 					if s.cancelled < 0 {
-						s.cancelled = g.Index
+						s.cancelled = f.Index
 					}
-				case !g.FromServer || g.Kind == KindResponse:
-				case tag != nil && idKey(tag) == idKey(f.ID):
-					s.frames = append(s.frames, g)
-					if g.Method == methodAck && s.ack == nil {
-						s.ack = g
+				}
+			case !f.FromServer || f.Kind == KindResponse:
+			default:
+				var own []*subscription
+				if tag != nil {
+					own = byID[idKey(tag)]
+				}
+				for _, s := range own {
+					s.frames = append(s.frames, f)
+					if f.Method == methodAck && s.ack == nil {
+						s.ack = f
 					}
-				case g.Method == methodAck && only && near == nil:
-					near = g
+				}
+				if f.Method == methodAck && latest != nil && latest.near == nil && !slices.Contains(own, latest) {
+					latest.near = f
 				}
 			}
-			if s.ack == nil {
-				s.ack = near
-			}
-			out = append(out, s)
+		}
+	}
+	for _, s := range out {
+		if s.ack == nil {
+			s.ack = s.near
 		}
 	}
 	return out
@@ -647,9 +659,7 @@ func (s *subscription) first() *Frame {
 }
 
 func (s *subscription) unheard() bool {
-	return slices.ContainsFunc(s.req.Trace.notes(transcript.KindNote, s.req.Index), func(e *transcript.Event) bool {
-		return string(e.Data) == noteUnheard+string(s.req.ID)
-	})
+	return s.req.Trace.notedSince(noteUnheard+string(s.req.ID), s.req.Index)
 }
 
 func (s *subscription) watches(uri string) bool {
@@ -740,7 +750,7 @@ func (c *Case) listenRefused(steps ...string) {
 				c.NotApplicable("the server has no subscriptions")
 			case a != nil:
 				c.refused(req, false, -32602)
-			case slices.ContainsFunc(s.Trace.notes(transcript.KindNote, req.Index), func(e *transcript.Event) bool { return string(e.Data) == noteUnheard+string(req.ID) }):
+			case s.Trace.notedSince(noteUnheard+string(req.ID), req.Index):
 				c.Broken(req, "an error with code -32602", "nothing, although the server answered a later request")
 			default:
 				c.Blocked(or(s.Trace.lost(), "the session ended"))

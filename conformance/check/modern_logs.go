@@ -127,7 +127,7 @@ func modernLogChecks() []Check {
 			Judge: func(c *Case) {
 				for _, t := range c.Traces {
 					at := map[string][]time.Duration{}
-					for _, f := range t.frames {
+					for f := range t.all() {
 						if !f.FromServer || f.Method != methodProgress {
 							continue
 						}

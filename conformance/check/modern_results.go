@@ -160,7 +160,7 @@ func modernResultChecks() []Check {
 			Judge: func(c *Case) {
 				for _, t := range c.Traces {
 					clean := true
-					for _, f := range t.frames {
+					for f := range t.all() {
 						if f.FromServer && f.Kind == KindRequest && !isNotification(f.Method) {
 							c.Broken(f, "responses and notifications only", "the request "+f.Method)
 							clean = false
@@ -229,7 +229,7 @@ func modernResultChecks() []Check {
 			Requirements: []string{"modern/stdio-newline-terminated"},
 			Judge: func(c *Case) {
 				for _, t := range c.Traces {
-					for _, f := range t.frames {
+					for f := range t.all() {
 						switch e := &t.Recording.Events[f.Index]; {
 						case !f.FromServer || t.cutByUs(f):
 						case e.Dir == transcript.ToClient && e.Partial:

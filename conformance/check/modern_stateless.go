@@ -179,7 +179,7 @@ func (c *Case) sameLists(method, member, key string, pick func(*Frame) bool, uno
 	var first *page
 	for _, t := range c.Traces {
 		calls, changed := false, false
-		for _, req := range t.frames {
+		for req := range t.all() {
 			if req.FromServer {
 				changed = changed || strings.HasSuffix(req.Method, "/list_changed")
 				continue

@@ -28,7 +28,7 @@ func supportedBy(a *Frame) []string {
 // discovery in any of the sessions.
 func supported(traces []*Trace) []string {
 	for _, t := range traces {
-		for _, f := range t.frames {
+		for f := range t.visit(t.sent) {
 			if f.is(methodDiscover) {
 				if list := supportedBy(t.Answer(f)); len(list) > 0 {
 					return list
@@ -337,8 +337,8 @@ func modernVersionChecks() []Check {
 			Requirements: []string{"modern/era-legacy-version-not-in-initialize-result", "modern/era-dual-initialize-selects-legacy"},
 			Judge: func(c *Case) {
 				for _, t := range c.Offers {
-					for _, req := range t.frames {
-						if req.FromServer || req.Method != "initialize" || req.meta(metaVersion) != nil {
+					for req := range t.visit(t.sent) {
+						if req.Method != "initialize" || req.meta(metaVersion) != nil {
 							continue
 						}
 						if a := t.Answer(req); a.OK() {
@@ -386,9 +386,7 @@ func modernVersionChecks() []Check {
 
 // answeredAfter reports whether a request that was sent after req was answered.
 func (t *Trace) answeredAfter(req *Frame) bool {
-	return slices.ContainsFunc(t.frames, func(f *Frame) bool {
-		return !f.FromServer && f.Kind == KindRequest && f.Index > req.Index && t.Answer(f) != nil
-	})
+	return slices.ContainsFunc(between(t.sent, req.Index+1, -1), func(f *Frame) bool { return f.Kind == KindRequest && t.Answer(f) != nil })
 }
 
 // versions visits the answered requests of these steps with the version that
@@ -436,8 +434,8 @@ func (c *Case) extensions(visit func(f *Frame, key string, settings wire.Raw)) {
 func (c *Case) handshakes(visit func(req *Frame)) {
 	var offers []*Frame
 	for _, t := range c.Offers {
-		for _, req := range t.frames {
-			if req.FromServer || req.Method != "initialize" || req.meta(metaVersion) != nil {
+		for req := range t.visit(t.sent) {
+			if req.Method != "initialize" || req.meta(metaVersion) != nil {
 				continue
 			}
 			if t.Answer(req).OK() {

@@ -70,8 +70,8 @@ func (d *Driver) MayCall(name string) bool {
 // slow reports whether a tool was called before and took long: once is enough.
 func (d *Driver) slow(name string) (slow bool) {
 	look := func(t *Trace) {
-		for _, req := range t.frames {
-			if req.FromServer || req.Method != "tools/call" || Name(req.Params, "name") != name {
+		for req := range t.visit(t.sent) {
+			if req.Method != "tools/call" || Name(req.Params, "name") != name {
 				continue
 			}
 			a := t.Answer(req)
@@ -160,6 +160,9 @@ type run struct {
 	spent      bool
 	started    time.Duration
 	hung, mute []string
+
+	known   *Facts // what all sessions said when they had knownAt frames and steps
+	knownAt int
 }
 
 func (r *run) probe(p *Probe) {
@@ -189,20 +192,41 @@ func (r *run) probe(p *Probe) {
 }
 
 // facts of all sessions so far, the open one included.
-func (r *run) facts() (f *Facts) {
+func (r *run) facts() *Facts {
 	if r.session == nil {
-		return FactsOf(r.opts.Revision, r.traces)
+		return r.factsOf(r.traces)
 	}
-	r.session.View(func(t *Trace) { f = FactsOf(r.opts.Revision, append(slices.Clip(r.traces), t)) })
+	var f *Facts
+	r.session.View(func(t *Trace) { f = r.factsOf(append(slices.Clip(r.traces), t)) })
 	return f
 }
 
+// factsOf reads the facts anew only when something was said since.
+func (r *run) factsOf(traces []*Trace) *Facts {
+	n := 0
+	for _, t := range traces {
+		n += len(t.frames) + len(t.steps)
+	}
+	if r.known == nil || n != r.knownAt {
+		r.known, r.knownAt = FactsOf(r.opts.Revision, traces), n
+	}
+	return r.known
+}
+
 func (r *run) open(profile string) bool {
-	if r.unopened >= maxOpens || r.lost >= maxLost || r.stuck >= maxStuck {
+	if r.unopened >= maxOpens || r.lost >= maxLost || r.stuck >= maxStuck || r.opts.Limits.run.full() {
 		if n := len(r.traces); n > 0 && !r.gaveUp {
 			r.gaveUp = true
-			rec := r.traces[n-1].Recording
-			rec.Events = append(rec.Events, transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(noteGivenUp)})
+			r.traces[n-1].note(noteGivenUp)
+		} else if n == 0 && r.opts.Limits.run.full() {
+			// Nothing was left for this revision: its recording says so.
+			rec := &transcript.Recording{}
+			rec.Set(transcript.FieldRevision, r.opts.Revision)
+			rec.Set(fieldProfile, profile)
+			t := NewTrace(rec)
+			t.note(noteFull)
+			t.note(noteGivenUp)
+			r.traces, r.gaveUp = append(r.traces, t), true
 		}
 		return false
 	}

@@ -74,6 +74,15 @@ var peers = map[string]func(){
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		select {}
 	},
+	"leaves a child": func() {
+		cmd := exec.Command("sh", "-c", `trap "" TERM HUP; while :; do sleep 1; done`)
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		if err := cmd.Start(); err != nil {
+			os.Exit(9)
+		}
+		fmt.Fprintf(os.Stderr, "child %d\n", cmd.Process.Pid)
+		os.Exit(3)
+	},
 	"deaf": func() { select {} }, // never reads
 	"fork": func() {
 		// Leaves a child that keeps the pipes open and ignores SIGTERM.
@@ -181,6 +190,7 @@ func TestSessionIsBounded(t *testing.T) {
 	}
 	for name, drive := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			limits := quick
 			limits.Line, limits.Bytes, limits.Events, limits.Stderr = 1<<20, 32<<20, 5_000, 64<<10
 			began := time.Now()
@@ -198,10 +208,36 @@ func TestSessionIsBounded(t *testing.T) {
 	}
 }
 
+// TestExitIsNoticedAtOnce holds that the end of the server is what counts, not
+// that of its pipes: with these limits anything else would outlast the test.
+func TestExitIsNoticedAtOnce(t *testing.T) {
+	t.Parallel()
+	limits := quick
+	limits.Start, limits.Request, limits.Short = time.Hour, time.Hour, time.Hour
+	s := open(t, "leaves a child", limits)
+	require.Nil(t, s.Call("ping", ""))
+	trace := s.Close()
+	how, died := trace.Died()
+	require.True(t, died)
+	require.Equal(t, "it exited with status 3", how)
+	requireChildEnds(t, trace)
+
+	x, err := check.Explore(t.Context(), peer(t, "leaves a child"), limits)
+	require.NoError(t, err)
+	require.False(t, x.Answered)
+	how, _ = x.Traces[0].Died()
+	require.Equal(t, "it exited with status 3", how)
+}
+
 func TestSessionKillsWhatTheServerStarted(t *testing.T) {
+	t.Parallel()
 	s := open(t, "fork", quick)
 	s.Line("go")
-	trace := s.Close()
+	requireChildEnds(t, s.Close())
+}
+
+func requireChildEnds(t *testing.T, trace *check.Trace) {
+	t.Helper()
 	child := 0
 	for _, line := range notes(trace, transcript.KindStderr) {
 		if n, ok := strings.CutPrefix(line, "child "); ok {

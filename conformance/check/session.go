@@ -11,14 +11,16 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goldwire/goldwire/conformance/transcript"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
-// Limits bound what one session may cost, whatever the server does. The zero
-// value stands for the defaults.
+// Limits bound what judging a server may cost, whatever the server does: what
+// is not said to be of the run bounds one session. The zero value stands for
+// the defaults.
 type Limits struct {
 	Start   time.Duration // until the first answer after a launch; 0 = 30 s
 	Request time.Duration // until a request is answered; 0 = 10 s
@@ -30,7 +32,39 @@ type Limits struct {
 	Bytes   int           // bytes of output that a session records; 0 = 64 MiB
 	Events  int           // lines that a session records; 0 = 100,000
 	Stderr  int           // bytes of stderr that are kept; 0 = 256 KiB
+
+	// What all sessions record that were opened with limits of one OneRun:
+	// when it is used up the sessions are ended, no others are opened, and
+	// what was not seen until then is reported as blocked. Without OneRun each
+	// session has it for itself.
+	RunBytes  int // bytes of output; 0 = 256 MiB
+	RunEvents int // lines, and members of arrays; 0 = 250,000
+
+	run *budget
 }
+
+// OneRun gives limits whose bounds of the run are shared by all sessions that
+// are opened with them. A run takes them once.
+func (l Limits) OneRun() Limits {
+	l.run = &budget{}
+	return l
+}
+
+// budget is what the sessions of a run have recorded.
+type budget struct {
+	bytes, events atomic.Int64
+	over          atomic.Bool
+}
+
+// add counts and reports whether it was within the limits.
+func (b *budget) add(l *Limits, bytes, events int) bool {
+	if b.bytes.Add(int64(bytes)) > int64(l.RunBytes) || b.events.Add(int64(events)) > int64(l.RunEvents) {
+		b.over.Store(true)
+	}
+	return !b.over.Load()
+}
+
+func (b *budget) full() bool { return b != nil && b.over.Load() }
 
 func (l Limits) withDefaults() Limits {
 	for _, d := range []struct {
@@ -44,10 +78,13 @@ func (l Limits) withDefaults() Limits {
 	for _, n := range []struct {
 		p *int
 		v int
-	}{{&l.Line, 16 << 20}, {&l.Bytes, 64 << 20}, {&l.Events, 100_000}, {&l.Stderr, 256 << 10}} {
+	}{{&l.Line, 16 << 20}, {&l.Bytes, 64 << 20}, {&l.Events, 100_000}, {&l.Stderr, 256 << 10}, {&l.RunBytes, 256 << 20}, {&l.RunEvents, 250_000}} {
 		if *n.p <= 0 {
 			*n.p = n.v
 		}
+	}
+	if l.run == nil {
+		l.run = &budget{}
 	}
 	return l
 }
@@ -76,6 +113,7 @@ const (
 	noteHung    = "hung"     // the server answered nothing any more within a full wait
 	noteStalled = "stalled"  // the same, within a short wait
 	noteFlood   = "flood"    // the server wrote more than a session records
+	noteFull    = "full"     // all sessions together recorded what a run may record
 	noteUnread  = "unread"   // the server stopped reading its input
 	noteAborted = "aborted"  // the run was cancelled
 	noteUnsent  = "unsent "  // + method: it hung the server before and was not sent again
@@ -124,8 +162,9 @@ type Session struct {
 	mu       sync.Mutex
 	trace    *Trace
 	changed  chan struct{} // closed and replaced whenever something was recorded
-	answers  map[string]bool
 	size     int
+	events   int // lines, and members of arrays
+	replies  int // answers to the server that wait to be written
 	stderr   int
 	eof      bool   // the server closed its output
 	gone     bool   // the server ended
@@ -154,7 +193,7 @@ func Open(ctx context.Context, l Launcher, o SessionOptions) (*Session, error) {
 	s := &Session{
 		limits: o.Limits.withDefaults(), carrier: c, began: time.Now(), rev: o.Revision, clientCaps: o.ClientCapabilities,
 		nextID: 1, nextFence: firstFence, exited: make(chan struct{}),
-		trace: NewTrace(rec), changed: make(chan struct{}), answers: map[string]bool{}, spent: o.Impatient,
+		trace: NewTrace(rec), changed: make(chan struct{}), spent: o.Impatient,
 		started: o.Started, hung: o.Hung, mute: slices.Clone(o.Mute),
 	}
 	s.readers.Go(func() { s.readOutput(c.Output()) })
@@ -241,12 +280,11 @@ func (s *Session) addLocked(e transcript.Event) *Frame {
 	f := s.trace.take(len(rec.Events) - 1)
 	if f != nil && f.FromServer {
 		for _, p := range f.parts() {
-			if p.Kind == KindResponse {
-				if p.ID != nil {
-					s.answers["="+idKey(p.ID)], s.answers["~"+looseID(p.ID)] = true, true
-				}
-				s.answered = true
-			}
+			s.answered = s.answered || p.Kind == KindResponse
+		}
+		if more := len(f.members); more > 0 {
+			s.events += more
+			s.limits.run.add(&s.limits, 0, more)
 		}
 	}
 	close(s.changed)
@@ -286,7 +324,7 @@ func (s *Session) readOutput(r io.Reader) {
 				line = append([]byte(nil), line[:keptStart]...)
 			}
 			if !s.count(len(b)-len(rest), whole) {
-				flush(true)
+				flush(!whole)
 				return
 			}
 			b = rest
@@ -313,25 +351,66 @@ func (s *Session) count(n int, line bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.size += n
-	if s.size <= s.limits.Bytes && len(s.trace.Recording.Events) < s.limits.Events {
+	if line {
+		s.events++
+	}
+	// Its own bounds come first: a server that writes without end is told so.
+	own := s.size <= s.limits.Bytes && s.events < s.limits.Events
+	run := s.limits.run.add(&s.limits, n, btoi(line))
+	if own && run {
 		return true
 	}
-	if s.lost == "" || !s.eof {
-		s.eof = true
-		s.loseLocked("the server wrote more than a session records")
-		s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(noteFlood)})
-		go s.kill()
-	}
+	s.floodLocked(!own)
 	return false
 }
 
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// floodLocked ends a session that holds all it may: its own share or, if own
+// is false, what was left of the run.
+func (s *Session) floodLocked(own bool) {
+	if s.lost != "" && s.eof {
+		return
+	}
+	why, note := "the server wrote more than a session records", noteFlood
+	if !own {
+		why, note = "the run recorded as much as it may", noteFull
+	}
+	s.eof = true
+	s.loseLocked(why)
+	s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note)})
+	go s.kill()
+}
+
+// maxReplies is how many requests of the server may wait for their answer to
+// be written: a server that asks more than that without reading never will.
+const maxReplies = 1000
+
 func (s *Session) received(e transcript.Event) bool {
 	f := s.add(e)
-	if f != nil && f.Kind == KindRequest {
-		// Answered on a goroutine of its own: the server may write without
-		// reading, and its output has to be drained meanwhile.
-		s.readers.Go(func() { s.write(append(s.serve(f), '\n'), true) })
+	if f == nil || f.Kind != KindRequest {
+		return true
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.replies == maxReplies {
+		s.floodLocked(true)
+		return false
+	}
+	s.replies++
+	// Answered on a goroutine of its own: the server may write without
+	// reading, and its output has to be drained meanwhile.
+	s.readers.Go(func() {
+		s.write(append(s.serve(f), '\n'), true)
+		s.mu.Lock()
+		s.replies--
+		s.mu.Unlock()
+	})
 	return true
 }
 
@@ -383,6 +462,12 @@ func (s *Session) watchExit() {
 	s.addLocked(transcript.Event{Dir: transcript.Note, Kind: k, Data: []byte(text)})
 	s.mu.Unlock()
 	close(s.exited)
+	// What it left in its pipes is read within a moment. Something that it
+	// started may hold them open for ever, though: that is not the server, and
+	// goes with it.
+	if !s.ended() && !s.wait(s.limits.Grace, func() bool { return s.eof }) {
+		s.carrier.Kill()
+	}
 }
 
 // write sends bytes as they are; line says that they are one whole line, which
@@ -581,7 +666,7 @@ func (s *Session) wait(d time.Duration, ok func() bool) bool {
 func (s *Session) Pause(d time.Duration) { s.wait(d, func() bool { return false }) }
 
 func (s *Session) isAnswered(f *Frame) bool {
-	return f == nil || f.ID == nil || s.answers["="+idKey(f.ID)] || s.answers["~"+looseID(f.ID)]
+	return f == nil || f.ID == nil || len(s.trace.loose[looseID(f.ID)]) > 0
 }
 
 // Await waits until all these requests are answered. Where one is not, a fence

@@ -438,7 +438,7 @@ func contentChecks() []Check {
 						c.Saw()
 					}
 				}
-				if len(sent) > 0 && !s.Trace.fenced(sent[len(sent)-1].Index) {
+				if len(sent) > 0 && !s.Trace.fenced(sent[len(sent)-1].Index) && !s.Trace.cut() {
 					c.Broken(sent[len(sent)-1], "a server that goes on working", or(s.Trace.lost(), "it answered nothing any more"))
 				}
 			},

@@ -144,7 +144,7 @@ func entryChecks() []Check {
 func (c *Case) progress(fn func(f, owner, answer *Frame)) {
 	for _, t := range c.Traces {
 		owners := map[string]*Frame{}
-		for _, line := range t.frames {
+		for line := range t.all() {
 			for _, f := range line.parts() {
 				switch {
 				case !f.FromServer && f.Kind == KindRequest:

@@ -235,8 +235,8 @@ func envelopeChecks() []Check {
 				for _, t := range c.Traces {
 					// Requests in other probes that the driver waited for in
 					// full.
-					for _, req := range t.frames {
-						if req.FromServer || req.Kind != KindRequest || s.holds(req.Index) && t == s.Trace || t.Answer(req) != nil {
+					for req := range t.visit(t.sent) {
+						if req.Kind != KindRequest || s.holds(req.Index) && t == s.Trace || t.Answer(req) != nil {
 							continue
 						}
 						switch {
@@ -247,7 +247,7 @@ func envelopeChecks() []Check {
 						}
 					}
 					count := map[string]int{}
-					for _, f := range t.frames {
+					for f := range t.all() {
 						if f.FromServer && f.Kind == KindResponse && f.ID != nil && f.ID.Kind() != wire.KindNull {
 							if count[idKey(f.ID)]++; count[idKey(f.ID)] == 2 && t.Request(f) != nil {
 								c.Broken(f, "one answer to request "+text(f.ID), "a second one")
@@ -262,20 +262,17 @@ func envelopeChecks() []Check {
 			Requirements: []string{"legacy/jsonrpc-response-id-echo", "modern/jsonrpc-error-id-echo"}, Soft: true,
 			Judge: func(c *Case) {
 				for _, t := range c.Traces {
-					for _, f := range t.frames {
+					sent := map[string]bool{}
+					for f := range t.all() {
+						if !f.FromServer && f.ID != nil {
+							sent[looseID(f.ID)] = true
+						}
 						if !f.FromServer || f.Kind != KindResponse || f.ID == nil || f.ID.Kind() == wire.KindNull {
 							continue
 						}
-						known := false
-						for _, req := range t.frames {
-							if req.Index > f.Index {
-								break
-							}
-							// A line that could not be read as a request may
-							// have been answered by an id found in it.
-							known = known || !req.FromServer && (looseID(req.ID) == looseID(f.ID) || req.Kind == KindText || req.Kind == KindArray)
-						}
-						c.want(f, known, "an id that was sent", "id "+text(f.ID))
+						// A line that could not be read as a request may have
+						// been answered by an id found in it.
+						c.want(f, sent[looseID(f.ID)] || t.readBroken(f.Index), "an id that was sent", "id "+text(f.ID))
 					}
 				}
 			},
@@ -298,7 +295,7 @@ func envelopeChecks() []Check {
 			Judge: func(c *Case) {
 				for _, t := range c.Traces {
 					seen := map[string]bool{}
-					for _, f := range t.frames {
+					for f := range t.all() {
 						if f.FromServer && f.Kind == KindRequest && !isNotification(f.Method) {
 							c.want(f, !seen[idKey(f.ID)], "an id that was not used before", text(f.ID))
 							seen[idKey(f.ID)] = true

@@ -49,7 +49,8 @@ func framingChecks() []Check {
 				for _, t := range c.Traces {
 					var first *Frame
 					var joined []byte
-					for _, f := range t.frames {
+					effort := 32 << 20 // bytes that are read again, in all
+					for f := range t.all() {
 						switch {
 						case !f.FromServer:
 						case f.Kind != KindText && first == nil:
@@ -58,12 +59,15 @@ func framingChecks() []Check {
 							first, joined = f, bytes.Clone(f.Text)
 						case first != nil:
 							joined = append(append(joined, '\n'), f.Text...)
-							if v, err := wire.ParseRaw(joined); err == nil && v.Get("jsonrpc") != nil {
+							if len(joined) > 1<<20 {
+								first = nil
+							} else if !bytes.HasSuffix(bytes.TrimSpace(f.Text), []byte("}")) || effort < 0 {
+								continue
+							} else if v, err := wire.ParseRaw(joined); err == nil && v.Get("jsonrpc") != nil {
 								c.Broken(first, "a message on one line", "one that is spread over several lines")
 								first = nil
-							} else if len(joined) > 1<<20 {
-								first = nil
 							}
+							effort -= len(joined)
 						}
 					}
 				}
@@ -135,7 +139,7 @@ func framingChecks() []Check {
 // lines calls fn for every line that the server wrote.
 func (c *Case) lines(fn func(f *Frame)) {
 	for _, t := range c.Traces {
-		for _, f := range t.frames {
+		for f := range t.all() {
 			if f.FromServer {
 				fn(f)
 			}
@@ -153,21 +157,15 @@ func (t *Trace) cutByUs(f *Frame) bool {
 	if !e.Partial {
 		return false
 	}
-	for i := range f.Index {
-		if n := &t.Recording.Events[i]; n.Dir == transcript.Note && n.Kind == transcript.KindSent {
-			return true
-		}
-	}
-	return false
+	first := func(at []int) bool { return len(at) > 0 && at[0] < f.Index }
+	return first(t.notesAt[transcript.KindSent]) || first(t.said[noteFlood]) || first(t.said[noteFull]) || first(t.said[noteAborted])
 }
 
 // frameAt is the last line before an event, to show where something happened.
 func (t *Trace) frameAt(i int) *Frame {
-	var last *Frame
-	for _, f := range t.frames {
-		if f.Index < i {
-			last = f
-		}
+	before := between(t.frames, 0, i)
+	if len(before) == 0 {
+		return nil
 	}
-	return last
+	return before[len(before)-1]
 }

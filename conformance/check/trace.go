@@ -2,9 +2,12 @@ package check
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"iter"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -30,6 +33,16 @@ type Trace struct {
 	frames []*Frame // one for each message event, in order
 	steps  []*Step
 
+	// What checks look up again and again, so that judging takes time in
+	// proportion to what the server wrote, whatever it wrote.
+	sent       []*Frame                  // the frames of this client
+	fences     []*Frame                  // those of them that are fences
+	strays     []*Frame                  // error responses without a usable id
+	notesAt    map[transcript.Kind][]int // events of notes, by kind
+	said       map[string][]int          // events of remarks of the driver, by text
+	unreadable *Frame                    // the first of sent that is no single message
+	looked     atomic.Int64              // frames that were visited, for tests
+
 	// Requests of this client and responses of the server, the members of
 	// batches included, by the key of their id and, for responses, by its text.
 	asked, exact, loose map[string][]*Frame
@@ -41,6 +54,7 @@ func NewTrace(rec *transcript.Recording) *Trace {
 		Profile: rec.Get(fieldProfile), Revision: rec.Get(transcript.FieldRevision),
 		Recording: rec,
 		asked:     map[string][]*Frame{}, exact: map[string][]*Frame{}, loose: map[string][]*Frame{},
+		notesAt: map[transcript.Kind][]int{}, said: map[string][]int{},
 	}
 	t.ClientCaps, _ = wire.ParseRaw([]byte(rec.Get(fieldCaps)))
 	for i := range rec.Events {
@@ -52,6 +66,12 @@ func NewTrace(rec *transcript.Recording) *Trace {
 // take decodes the event at index i, the last one so far.
 func (t *Trace) take(i int) *Frame {
 	e := &t.Recording.Events[i]
+	if e.Dir == transcript.Note {
+		t.notesAt[e.Kind] = append(t.notesAt[e.Kind], i)
+		if e.Kind == transcript.KindNote {
+			t.said[string(e.Data)] = append(t.said[string(e.Data)], i)
+		}
+	}
 	switch {
 	case e.Dir == transcript.Note && e.Kind == transcript.KindProbe:
 		if n := len(t.steps); n > 0 {
@@ -64,7 +84,20 @@ func (t *Trace) take(i int) *Frame {
 	}
 	f := decodeFrame(e)
 	f.Index, f.Trace = i, t
+	f.takeApart()
 	t.frames = append(t.frames, f)
+	switch {
+	case !f.FromServer:
+		t.sent = append(t.sent, f)
+		if t.unreadable == nil && (f.Kind == KindText || f.Kind == KindArray) {
+			t.unreadable = f
+		}
+		if f.fence() {
+			t.fences = append(t.fences, f)
+		}
+	case f.Failed() && (f.ID == nil || f.ID.Kind() == wire.KindNull):
+		t.strays = append(t.strays, f)
+	}
 	for _, p := range f.parts() {
 		switch {
 		case p.ID == nil:
@@ -78,6 +111,40 @@ func (t *Trace) take(i int) *Frame {
 	return f
 }
 
+// note records a remark of the driver that is not about a moment.
+func (t *Trace) note(text string) {
+	t.Recording.Events = append(t.Recording.Events, transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(text)})
+	t.take(len(t.Recording.Events) - 1)
+}
+
+// all are the frames in order, counted.
+func (t *Trace) all() iter.Seq[*Frame] { return t.visit(t.frames) }
+
+func (t *Trace) visit(frames []*Frame) iter.Seq[*Frame] {
+	return func(yield func(*Frame) bool) {
+		n := 0
+		defer func() { t.looked.Add(int64(n)) }()
+		for _, f := range frames {
+			if n++; !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// between are those of frames whose events lie from index from up to, not
+// including, to; to < 0 is the end.
+func between(frames []*Frame, from, to int) []*Frame {
+	at := func(i int) int {
+		n, _ := slices.BinarySearchFunc(frames, i, func(f *Frame, i int) int { return f.Index - i })
+		return n
+	}
+	if to >= 0 {
+		frames = frames[:at(to)]
+	}
+	return frames[at(from):]
+}
+
 // Frames are all lines of both sides in order.
 func (t *Trace) Frames() []*Frame { return t.frames }
 
@@ -87,10 +154,10 @@ func (t *Trace) Steps() []*Step { return t.steps }
 // Notes yields the events of one note kind at or after index from.
 func (t *Trace) notes(k transcript.Kind, from int) []*transcript.Event {
 	var out []*transcript.Event
-	for i := max(from, 0); i < len(t.Recording.Events); i++ {
-		if e := &t.Recording.Events[i]; e.Dir == transcript.Note && e.Kind == k {
-			out = append(out, e)
-		}
+	at := t.notesAt[k]
+	n, _ := slices.BinarySearch(at, from)
+	for _, i := range at[n:] {
+		out = append(out, &t.Recording.Events[i])
 	}
 	return out
 }
@@ -110,8 +177,8 @@ func (s *Step) holds(i int) bool { return i >= s.from && (s.to < 0 || i < s.to) 
 // the server's requests left out.
 func (s *Step) Sent() []*Frame {
 	var out []*Frame
-	for _, f := range s.Trace.frames {
-		if s.holds(f.Index) && !f.FromServer && f.Kind != KindResponse && !f.fence() {
+	for f := range s.Trace.visit(between(s.Trace.sent, s.from, s.to)) {
+		if f.Kind != KindResponse && !f.fence() {
 			out = append(out, f)
 		}
 	}
@@ -122,8 +189,8 @@ func (s *Step) Sent() []*Frame {
 // out.
 func (s *Step) Got() []*Frame {
 	var out []*Frame
-	for _, f := range s.Trace.frames {
-		if s.holds(f.Index) && f.FromServer && !f.fence() {
+	for f := range s.Trace.visit(between(s.Trace.frames, s.from, s.to)) {
+		if f.FromServer && !f.fence() {
 			out = append(out, f)
 		}
 	}
@@ -132,13 +199,9 @@ func (s *Step) Got() []*Frame {
 
 // Note reports whether the driver noted text in the step (see Session.Note).
 func (s *Step) Note(text string) bool {
-	for i := s.from; i < len(s.Trace.Recording.Events) && s.holds(i); i++ {
-		e := &s.Trace.Recording.Events[i]
-		if e.Dir == transcript.Note && e.Kind == transcript.KindNote && string(e.Data) == text {
-			return true
-		}
-	}
-	return false
+	at := s.Trace.said[text]
+	n, _ := slices.BinarySearch(at, s.from)
+	return n < len(at) && s.holds(at[n])
 }
 
 // FrameKind tells what a line is.
@@ -174,6 +237,8 @@ type Frame struct {
 	Params wire.Raw
 	Result wire.Raw
 	Error  wire.Raw
+
+	members []*Frame // of a batch
 }
 
 func decodeFrame(e *transcript.Event) *Frame {
@@ -239,13 +304,26 @@ func (f *Frame) parts() []*Frame {
 	if f.Kind != KindArray {
 		return []*Frame{f}
 	}
-	var out []*Frame
+	return f.members
+}
+
+// maxMembers is how many members of one array are looked at as messages: no
+// batch of this client has more than a few requests, and a line of empty ones
+// must not cost many times its size.
+const maxMembers = 10_000
+
+func (f *Frame) takeApart() {
+	if f.Kind != KindArray {
+		return
+	}
 	for v := range f.Value.Elems() {
+		if len(f.members) == maxMembers {
+			return
+		}
 		p := &Frame{Index: f.Index, Trace: f.Trace, FromServer: f.FromServer, At: f.At, Text: f.Text, Value: v}
 		p.decode(v)
-		out = append(out, p)
+		f.members = append(f.members, p)
 	}
-	return out
 }
 
 // Code is the code of an error response; false when f is none or its code is
@@ -290,24 +368,33 @@ func idKey(id wire.Raw) string {
 	switch id.Kind() {
 	case wire.KindString:
 		s, _ := id.Str()
-		return "s" + s
+		return shortKey("s" + s)
 	case wire.KindNumber:
 		if n, ok := id.Int(); ok {
 			return "n" + strconv.FormatInt(n, 10)
 		}
 	}
-	return "x" + string(id)
+	return shortKey("x" + string(id))
+}
+
+// shortKey keeps an id that is megabytes long from being held several times.
+func shortKey(key string) string {
+	if len(key) <= 64 {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "h" + string(sum[:])
 }
 
 // looseID is equal for ids that differ in their JSON type only.
 func looseID(id wire.Raw) string {
 	if s, ok := id.Str(); ok {
-		return s
+		return shortKey(s)
 	}
 	if n, ok := id.Int(); ok {
 		return strconv.FormatInt(n, 10)
 	}
-	return string(id)
+	return shortKey(string(id))
 }
 
 // Answer is the first response to a request of this trace, nil when none
@@ -318,10 +405,8 @@ func (t *Trace) Answer(req *Frame) *Frame {
 		return nil
 	}
 	for _, candidates := range [][]*Frame{t.exact[idKey(req.ID)], t.loose[looseID(req.ID)]} {
-		for _, f := range candidates {
-			if f.Index > req.Index {
-				return f
-			}
+		if after := between(candidates, req.Index+1, -1); len(after) > 0 {
+			return after[0]
 		}
 	}
 	return nil
@@ -332,31 +417,23 @@ func (t *Trace) Request(resp *Frame) *Frame {
 	if resp == nil || resp.ID == nil || resp.ID.Kind() == wire.KindNull {
 		return nil
 	}
-	var found *Frame
-	for _, f := range t.asked[idKey(resp.ID)] {
-		if f.Index < resp.Index {
-			found = f
-		}
+	before := between(t.asked[idKey(resp.ID)], 0, resp.Index)
+	if len(before) == 0 {
+		return nil
 	}
-	return found
+	return before[len(before)-1]
 }
 
 // Unattributed are the error responses without a usable id after index from:
 // the form in which a server answers what it could not read.
 func (t *Trace) unattributed(from, to int) []*Frame {
-	var out []*Frame
-	for _, f := range t.frames {
-		if f.Index > from && (to < 0 || f.Index < to) && f.FromServer && f.Failed() && (f.ID == nil || f.ID.Kind() == wire.KindNull) {
-			out = append(out, f)
-		}
-	}
-	return out
+	return between(t.strays, from+1, to)
 }
 
 // started is how long the server took to its first answer, 0 when it gave
 // none.
 func (t *Trace) started() time.Duration {
-	for _, f := range t.frames {
+	for f := range t.all() {
 		if f.FromServer && f.Kind == KindResponse {
 			return f.At
 		}
@@ -365,8 +442,12 @@ func (t *Trace) started() time.Duration {
 }
 
 // noted reports whether the driver noted a text.
-func (t *Trace) noted(text string) bool {
-	return slices.ContainsFunc(t.notes(transcript.KindNote, 0), func(e *transcript.Event) bool { return string(e.Data) == text })
+func (t *Trace) noted(text string) bool { return t.notedSince(text, 0) }
+
+// notedSince reports whether the driver noted a text at or after an event.
+func (t *Trace) notedSince(text string, from int) bool {
+	at := t.said[text]
+	return len(at) > 0 && at[len(at)-1] >= from
 }
 
 // culprit is the request after which the server answered nothing any more, nil
@@ -376,8 +457,8 @@ func (t *Trace) culprit() *Frame {
 		return nil
 	}
 	var last *Frame
-	for _, f := range t.frames {
-		if !f.FromServer && f.Kind == KindRequest && !f.fence() {
+	for f := range t.visit(t.sent) {
+		if f.Kind == KindRequest && !f.fence() {
 			last = f
 		}
 	}
@@ -390,11 +471,13 @@ func (t *Trace) culprit() *Frame {
 // Died reports whether the server ended, or closed its output, while the
 // driver still wanted it.
 func (t *Trace) Died() (how string, died bool) {
-	for i := range t.Recording.Events {
+	var ends []int
+	for _, k := range []transcript.Kind{transcript.KindEOF, transcript.KindSent, transcript.KindExit, transcript.KindSignal} {
+		ends = append(ends, t.notesAt[k]...)
+	}
+	slices.Sort(ends)
+	for _, i := range ends {
 		e := &t.Recording.Events[i]
-		if e.Dir != transcript.Note {
-			continue
-		}
 		switch e.Kind {
 		case transcript.KindEOF:
 			if string(e.Data) == ">" && !died { // the driver ended the input first
