@@ -88,8 +88,8 @@ type base struct {
 type left struct{ Side string }
 type right struct{ Side string }
 
-type loop struct {
-	*loop
+type Loop struct {
+	*Loop
 	Name string `json:"name"`
 }
 
@@ -118,7 +118,7 @@ func TestDecodeKnowsEmbeddedStructs(t *testing.T) {
 	_, err = args.Decode[optional](wire.Raw(`{}`))
 	require.NoError(t, err, "an embedded pointer may be nil")
 
-	_, err = args.Decode[loop](wire.Raw(`{}`))
+	_, err = args.Decode[Loop](wire.Raw(`{}`))
 	require.EqualError(t, err, "name: missing")
 }
 
