@@ -53,6 +53,7 @@ func (o Options) stall() time.Duration {
 
 const (
 	maxReaders = 1536             // goroutines that hold a frame; when so many are stuck reading pauses
+	maxWaiting = 16               // frames that wait for room for their answer; likewise
 	tick       = time.Millisecond // of the monitor, and of a client's lingering reader
 	idleTicks  = 50               // after these the monitor parks
 	closeGrace = 2 * time.Second  // for what is still to be written when a link is closed
@@ -98,6 +99,7 @@ type link struct {
 	forking sync.Mutex // held while what is unread goes to another goroutine
 	readers atomic.Int64
 	parked  atomic.Bool
+	over    atomic.Bool // the link has ended: nothing more is read
 	wake    chan struct{}
 
 	reading readRole // client
@@ -141,6 +143,7 @@ func (l *link) Err() error {
 // it once.
 func (l *link) ended(err error) {
 	l.endOnce.Do(func() {
+		l.over.Store(true)
 		if errors.Is(err, io.EOF) {
 			err = nil
 		}
@@ -202,6 +205,10 @@ func (l *link) serve(in *lines, role uint64) {
 		}
 	}()
 	for {
+		if l.over.Load() { // by its output: a peer that goes on sending is not heard
+			over = true
+			return
+		}
 		f, err := in.next()
 		if err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -272,9 +279,10 @@ func (l *link) monitor() {
 		case role != last:
 			idle = 0
 		case role&1 == 1:
-			// With very many stuck, as when the peer sends without reading
-			// the answers, the pipe's own back-pressure takes over.
-			if l.readers.Load() < maxReaders {
+			// When the peer sends without reading the answers, the pipe's own
+			// back-pressure takes over. A few frames more are read all the
+			// same: a cancellation may be among them.
+			if l.readers.Load() < maxReaders && l.out.waiting.Load() < maxWaiting {
 				l.takeOverFrom(role)
 			}
 			idle = 0

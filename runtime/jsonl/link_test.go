@@ -706,3 +706,32 @@ func TestGoexitOfAReader(t *testing.T) {
 		p.stop()
 	})
 }
+
+// TestRefusalsWithoutReading: a peer whose frames are refused and who does not
+// read is held back at once, and given up after one stall timeout.
+func TestRefusalsWithoutReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inR, inW := io.Pipe()
+		w := &stuckWriter{free: make(chan struct{}), w: io.Discard}
+		s := jsonl.Pipe(inR, w)
+		s.Options = jsonl.Options{MaxOutgoing: 1 << 10, StallTimeout: 10 * time.Second}
+		served := make(chan error, 1)
+		before := runtime.NumGoroutine()
+		go func() { served <- jsonrpc.Serve(t.Context(), s, echoServer()) }()
+		start := time.Now()
+		go func() {
+			for i := 0; ; i++ {
+				frame := [...]string{"not JSON", `{}`, `[]`, `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}`}[i%5]
+				if _, err := io.WriteString(inW, frame+"\n"); err != nil {
+					return
+				}
+			}
+		}()
+		time.Sleep(5 * time.Second)
+		require.LessOrEqual(t, runtime.NumGoroutine(), before+30)
+		require.ErrorIs(t, <-served, jsonrpc.ErrOverloaded)
+		require.LessOrEqual(t, time.Since(start), 13*time.Second)
+		close(w.free)
+		require.NoError(t, inR.Close())
+	})
+}

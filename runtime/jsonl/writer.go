@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
@@ -36,13 +37,19 @@ type writer struct {
 	busy    bool // somebody writes, and takes buf along
 	err     error
 	room    chan struct{} // closed when bytes have left; nil when nobody waits
+	waiting atomic.Int64  // frames of exchanges that wait for room
 }
 
 // put appends a frame to the buffer, without writing. It waits for room as
 // long as ctx, and takes what needs no waiting even when ctx has ended.
 func (w *writer) put(ctx context.Context, data []byte) error {
 	w.mu.Lock()
-	err := w.waitRoom(ctx, len(data), nil)
+	var err error
+	if !w.fits(len(data)) {
+		w.waiting.Add(1)
+		err = w.waitRoom(ctx, len(data), nil)
+		w.waiting.Add(-1)
+	}
 	if err == nil {
 		w.buf = append(appendLine(w.buf, data), '\n')
 	}
@@ -65,17 +72,20 @@ func appendLine(b, data []byte) []byte {
 	}
 }
 
+// fits reports whether n more bytes can be taken without waiting. A frame that
+// is larger than the bound goes alone. w.mu is held.
+func (w *writer) fits(n int) bool {
+	held := len(w.buf) + w.writing
+	return w.err == nil && (held == 0 || held+n <= w.limit)
+}
+
 // waitRoom waits until n more bytes are allowed, at most for the stall timeout.
-// w.mu is held, and is let go meanwhile. A frame that is larger than the bound
-// goes alone. stop ends the wait like ctx.
+// w.mu is held, and is let go meanwhile. stop ends the wait like ctx.
 func (w *writer) waitRoom(ctx context.Context, n int, stop <-chan struct{}) error {
 	var timer <-chan time.Time
 	for {
-		if w.err != nil {
+		if w.err != nil || w.fits(n) {
 			return w.err
-		}
-		if held := len(w.buf) + w.writing; held == 0 || held+n <= w.limit {
-			return nil
 		}
 		if w.room == nil {
 			w.room = make(chan struct{})
