@@ -89,11 +89,16 @@ func (w *call) stageNow() Stage {
 // begin makes a call: it checks that it may be made, waits for a place among
 // those in flight, and starts its clock.
 func (c *Conn) begin(ctx context.Context, method string, result wire.Decoder) (*call, error) {
+	return c.beginFor(ctx, method, result, nil)
+}
+
+// beginFor is begin for a subscription, if sub is one.
+func (c *Conn) beginFor(ctx context.Context, method string, result wire.Decoder, sub *Subscription) (*call, error) {
 	if c == nil {
 		return nil, ErrNoPeer
 	}
 	o := callOptions(ctx)
-	w := &call{method: method, result: result, ch: make(chan struct{}, 1), progress: o.Progress, header: o.Header, quiet: method == methodListen}
+	w := &call{method: method, result: result, ch: make(chan struct{}, 1), progress: o.Progress, header: o.Header, quiet: sub != nil, sub: sub}
 	if in := inboundOf(ctx); in != nil && in.c == c {
 		if in.ex != nil {
 			w.in = in
@@ -152,6 +157,9 @@ func (c *Conn) begin(ctx context.Context, method string, result wire.Decoder) (*
 	}
 	c.nextID++
 	w.id = c.nextID
+	if sub != nil {
+		sub.w = w
+	}
 	if c.calls == nil {
 		c.calls = make(map[int64]*call)
 	}
@@ -262,6 +270,10 @@ func (c *Conn) takeLocked(id int64) *call {
 func (c *Conn) complete(w *call, err error, inline bool) {
 	w.err = err
 	w.done.Store(true)
+	if w.sub != nil { // it may still be on its way
+		w.sub.finish(err)
+		w.sub.cancel()
+	}
 	select {
 	case w.ch <- struct{}{}:
 	default:

@@ -31,7 +31,7 @@ func (s State) String() string { return stateNames[s] }
 
 // transitions is the whole state machine.
 var transitions = [...][]State{
-	Connecting:   {Initializing, Ready, Draining, Closed}, // Ready at once in stateless revisions
+	Connecting:   {Initializing, Ready, Draining, Closed}, // Ready at once where only a stateless revision is served
 	Initializing: {Connecting, Ready, Draining, Closed},   // back when initialize was refused
 	Ready:        {Draining, Closed},
 	Draining:     {Closed},

@@ -59,8 +59,8 @@ func (k EventKind) String() string {
 type Event struct {
 	Kind   EventKind // what happened
 	Time   time.Time // when
-	Method string    // where known
-	ID     ID        // where known
+	Method string    // where known; cut after 200 bytes
+	ID     ID        // where known, and at most 1 KiB long
 	Err    error     // what was wrong, may be nil
 	// Sample is the start of the message, at most 512 bytes. Only the first
 	// sixteen events of a kind on a connection carry one.
@@ -112,6 +112,10 @@ func newEvents(o *Options) *events {
 // note records an event. data is the message, which is sampled.
 func (e *events) note(ev Event, data []byte) {
 	n := e.counts[ev.Kind].Add(1)
+	if ev.ID.tooLong() {
+		ev.ID = ID{}
+	}
+	ev.Method = clip(ev.Method, maxEcho)
 	if n <= sampleCount && e.log.Enabled(context.Background(), slog.LevelDebug) {
 		e.log.Debug("connection survived", "event", ev.Kind.String(), "method", ev.Method, "id", ev.ID.String(), "err", ev.Err)
 	}

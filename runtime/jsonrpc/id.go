@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -31,6 +32,13 @@ func NewID(n int64) ID { return ID{kind: idInt, num: n} }
 
 // StringID is the id with the given text.
 func StringID(s string) ID { return ID{kind: idString, str: s} }
+
+// maxID bounds the id of a request, in bytes: each answer repeats it.
+const maxID = 1 << 10
+
+var errLongID = fmt.Errorf("id: longer than %d bytes", maxID)
+
+func (id ID) tooLong() bool { return len(id.str) > maxID }
 
 // IsZero reports whether id is no id.
 func (id ID) IsZero() bool { return id.kind == idNone }
@@ -169,23 +177,23 @@ func shortInt(r []byte) (int64, bool) {
 
 // integral reports whether a JSON number has an integer as its value.
 func integral(r []byte) bool {
-	mant, exp, hasExp := r, "", false
+	mant, exp := r, "0"
 	if i := bytes.IndexAny(r, "eE"); i >= 0 {
-		mant, exp, hasExp = r[:i], string(r[i+1:]), true
+		mant, exp = r[:i], string(r[i+1:])
 	}
 	whole, frac, _ := bytes.Cut(mant, []byte{'.'})
-	e := 0
-	if hasExp {
-		n, err := strconv.Atoi(exp)
-		if err != nil { // an exponent beyond any int: integral exactly when it is positive or all digits are zero
-			return exp[0] != '-' || len(bytes.Trim(append(bytes.Clone(bytes.TrimPrefix(whole, []byte{'-'})), frac...), "0")) == 0
-		}
-		e = n
-	}
-	digits := bytes.TrimLeft(append(bytes.Clone(bytes.TrimPrefix(whole, []byte{'-'})), frac...), "0")
-	if len(digits) == 0 {
+	digits := append(bytes.Clone(bytes.TrimPrefix(whole, []byte{'-'})), frac...)
+	if len(bytes.Trim(digits, "0")) == 0 {
 		return true // zero
 	}
-	trimmed := bytes.TrimRight(digits, "0")
-	return len(frac)-e <= len(digits)-len(trimmed)
+	e, err := strconv.Atoi(exp)
+	switch {
+	case err != nil || e > len(frac) || e < -len(digits): // further than there are digits
+		return exp[0] != '-'
+	case e >= len(frac):
+		return true
+	}
+	// So many of the last digits are behind the point.
+	behind := len(frac) - e
+	return len(digits)-len(bytes.TrimRight(digits, "0")) >= behind
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -443,10 +444,13 @@ func (l *listenStream) result() []byte {
 
 // Subscription is an open subscriptions/listen of ours.
 type Subscription struct {
-	c   *Conn
-	w   *call
-	f   func(method string, params wire.Raw)
-	ack chan struct{}
+	c      *Conn
+	w      *call
+	f      func(method string, params wire.Raw)
+	ack    chan struct{}
+	cancel context.CancelFunc // of the sending
+	closed atomic.Bool        // by Close
+	told   atomic.Bool        // the server, that it was closed
 
 	mu      sync.Mutex
 	honours wire.Raw
@@ -457,34 +461,47 @@ type Subscription struct {
 }
 
 // Listen opens a subscriptions/listen stream (2026-07-28) and returns when the
-// server has acknowledged it, or failed to within the request timeout. f gets
-// each notification of the stream, in order, on the goroutine that handles
-// notifications; it may be nil, as the service's own handlers get them too.
-// The subscription does not survive the connection. Specification:
+// server has acknowledged it, or failed to within ctx and the request timeout.
+// f gets each notification of the stream, in order, on the goroutine that
+// handles notifications; it may be nil, as the service's own handlers get them
+// too. The subscription outlives ctx, but not the connection. Specification:
 // basic/patterns/subscriptions.
 func Listen[P any, PP Params[P]](ctx context.Context, c *Conn, params PP, f func(method string, params wire.Raw)) (*Subscription, error) {
-	s := &Subscription{c: c, f: f, ack: make(chan struct{}), done: make(chan struct{})}
+	if c == nil {
+		return nil, ErrNoPeer
+	}
 	o := *callOptions(ctx)
 	timeout := pick(o.Timeout, c.o.Timeout, defaultTimeout)
 	o.Timeout, o.MaxTimeout, o.Progress = new(time.Duration), new(time.Duration), nil
-	w, err := c.begin(WithCallOptions(ctx, o), methodListen, nil)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	w.sub, s.w = s, w
-	c.mu.Unlock()
-	// The call outlives ctx, so it is sent and waited for apart.
-	go func() {
-		err := c.roundTrip(context.WithoutCancel(ctx), w, withMetadata(c, w, params))
-		s.finish(err)
-	}()
-	wait := ctx
+	ctx = WithCallOptions(ctx, o)
+	wait, late := ctx, &TimeoutError{Method: methodListen, After: timeout}
 	if timeout > 0 {
 		var cancel context.CancelFunc
-		wait, cancel = context.WithTimeoutCause(ctx, timeout, &TimeoutError{Method: methodListen, ID: NewID(w.id), After: timeout})
+		wait, cancel = context.WithTimeoutCause(ctx, timeout, late)
 		defer cancel()
 	}
+	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s := &Subscription{c: c, f: f, ack: make(chan struct{}), done: make(chan struct{}), cancel: cancel}
+	w, err := c.beginFor(wait, methodListen, nil, s)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	late.ID = NewID(w.id)
+	var p wire.Appender
+	if a := withMetadata(c, w, params); a != nil { // written now: the caller may change it once we have returned
+		p = rawAppender(a.AppendJSON(nil))
+	}
+	// The call outlives ctx, so it is sent and waited for apart.
+	go func() {
+		defer cancel()
+		err := c.sendCall(sending, w, p)
+		if err == nil {
+			s.tell()
+			err = c.wait(sending, w)
+		}
+		s.finish(err)
+	}()
 	select {
 	case <-s.ack:
 		return s, nil
@@ -527,13 +544,22 @@ func (s *Subscription) Err() error {
 	return s.err
 }
 
-// Close ends the subscription and tells the server.
+// Close ends the subscription and tells the server. It does not wait for
+// either.
 func (s *Subscription) Close() {
 	if s.c.giveUp(s.w) {
-		s.c.sendCancelled(s.w, "the client stopped listening")
+		s.closed.Store(true)
+		s.tell()
 		s.c.complete(s.w, nil, false)
 	}
-	<-s.done
+}
+
+// tell tells the server that the subscription was closed, if it was and the
+// server knows it: whichever of the two comes last.
+func (s *Subscription) tell() {
+	if s.closed.Load() && s.w.sent.Load() && s.told.CompareAndSwap(false, true) {
+		s.c.sendCancelled(s.w, "the client stopped listening")
+	}
 }
 
 func (s *Subscription) finish(err error) {

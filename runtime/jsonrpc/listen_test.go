@@ -165,3 +165,60 @@ func TestAllowURIFails(t *testing.T) {
 		})
 	}
 }
+
+// TestListenThatCannotBeSent: neither Listen nor Close waits longer than its
+// own time for a carrier that has no room, and nothing is left behind.
+func TestListenThatCannotBeSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTap(t, newClient{}, jsonrpc.ClientSide)
+		require.NoError(t, p.conn.Ready())
+		p.setFull(true)
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := jsonrpc.Listen(ctx, p.conn, &newParams{}, nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, time.Second, time.Since(start))
+
+		short := jsonrpc.WithCallOptions(t.Context(), jsonrpc.CallOptions{Timeout: new(2 * time.Second)})
+		_, err = jsonrpc.Listen(short, p.conn, &newParams{}, nil)
+		require.ErrorIs(t, err, jsonrpc.ErrTimeout)
+		require.Equal(t, 3*time.Second, time.Since(start))
+		require.Zero(t, p.conn.Stats().Calls)
+
+		failed := make(chan error, 1)
+		go func() {
+			_, err := jsonrpc.Listen(t.Context(), p.conn, &newParams{}, nil)
+			failed <- err
+		}()
+		synctest.Wait()
+		require.NoError(t, p.conn.Drain(t.Context()))
+		require.Error(t, <-failed)
+		require.Equal(t, 3*time.Second, time.Since(start))
+		p.setFull(false)
+		p.none()
+	})
+}
+
+// TestListenClosedOnItsWay: a listen that the carrier takes after it was given
+// up is cancelled.
+func TestListenClosedOnItsWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTap(t, newClient{}, jsonrpc.ClientSide)
+		require.NoError(t, p.conn.Ready())
+		p.mu.Lock() // Send is held up, and takes it in the end
+		failed := make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			_, err := jsonrpc.Listen(ctx, p.conn, &newParams{}, nil)
+			failed <- err
+		}()
+		for p.conn.Stats().Sent == 0 {
+			runtime.Gosched()
+		}
+		cancel()
+		require.ErrorIs(t, <-failed, context.Canceled)
+		p.mu.Unlock()
+		p.talk(`< {"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":"*"}`, `< {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"*"}}`, "-")
+	})
+}

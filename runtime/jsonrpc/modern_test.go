@@ -527,6 +527,23 @@ func TestChooser(t *testing.T) {
 	p.talk("> "+request("2", "tools/call", modern(`"name":"new"`)), `< {"jsonrpc":"2.0","id":2,"result":{"text":"new","_meta":"*"}}`)
 	p.talk(`> []`, `< {"jsonrpc":"2.0","error":{"code":-32600,"message":"*"}}`)
 
+	// A client that finds out what to speak, and then speaks the older one; both
+	// are served after it.
+	for name, probe := range map[string][2]string{
+		"good":      {request("1", "server/discover", modern("")), `< {"jsonrpc":"2.0","id":1,"result":"*"}`},
+		"refused":   {request("1", "server/discover", strings.Replace(modern(""), "2026-07-28", "2030-01-01", 1)), `< {"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"*","data":"*"}}`},
+		"no params": {request("1", "server/discover", ""), `< {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"*"}}`},
+		"no meta":   {request("1", "server/discover", `{"_meta":{"io.modelcontextprotocol/protocolVersion":5}}`), `< {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"*"}}`},
+		"no object": {request("1", "server/discover", `[]`), `< {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"*"}}`},
+		"a call":    {request("1", "tools/call", modern(`"name":"new"`)), `< {"jsonrpc":"2.0","id":1,"result":"*"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newTap(t, both, jsonrpc.ServerSide)
+			p.talk("> "+probe[0], probe[1], sayInit, getInit, sayReady, "> "+request("2", "tools/call", `{"name":"old"}`), `< {"jsonrpc":"2.0","id":2,"result":{"text":"old"}}`,
+				"> "+request("3", "tools/call", modern(`"name":"new"`)), `< {"jsonrpc":"2.0","id":3,"result":{"text":"new","_meta":"*"}}`, "-")
+		})
+	}
+
 	none := newTap(t, chooser(func(*jsonrpc.Conn, *jsonrpc.Peek) *jsonrpc.Service { return nil }), jsonrpc.ServerSide)
 	none.talk("> "+request("2", "x", ""), `< {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"*"}}`)
 	none.talk(`> {"jsonrpc":"2.0","method":"x"}`, "-")

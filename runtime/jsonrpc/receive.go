@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/goldwire/goldwire/runtime/revision"
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -326,6 +327,8 @@ func (c *Conn) badFrame(ex Exchange, f Frame) {
 		c.finishExchange(ex)
 	case kind == Truncated || method != "" && id.IsZero():
 		c.finishExchange(ex) // there is nobody to answer
+	case c.side == ClientSide && (method == "" || !c.answers(&envelope{data: f.Data, header: f.Header, id: id, method: method, svc: c.Service()})):
+		c.finishExchange(ex) // a client answers requests and nothing else
 	default:
 		c.refuse(ex, &envelope{id: id, method: method}, NewError(CodeInvalidRequest, f.Err.Error()))
 	}
@@ -532,6 +535,11 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 		c.finishExchange(ex)
 		return nil, nil
 	}
+	if env.id.tooLong() {
+		c.ev.note(Event{Kind: InvalidMessage, Method: env.method, Err: errLongID}, env.data)
+		c.refuse(ex, env, Errorf(CodeInvalidRequest, "%w", errLongID))
+		return nil, nil
+	}
 	if err := c.admit(env); err != nil {
 		c.ev.note(Event{Kind: RefusedRequest, Method: env.method, ID: env.id, Err: err}, env.data)
 		c.refuse(ex, env, err)
@@ -587,7 +595,25 @@ func (c *Conn) handle(e *entry, in *inbound) {
 }
 
 func methodNotFound(method string) *Error {
-	return Errorf(CodeMethodNotFound, "method not found: %s", method)
+	return Errorf(CodeMethodNotFound, "method not found: %s", clip(method, maxEcho))
+}
+
+// What of a message its refusal repeats, in bytes. A peer cannot make us answer
+// more than a bounded multiple of what it sends.
+const (
+	maxEcho = 200  // of a method's name, or an id in a text
+	maxText = 1024 // of a text
+)
+
+// clip cuts a text that the peer wrote.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
 }
 
 // admit holds what the state of the connection asks of a request.
@@ -603,7 +629,9 @@ func (c *Conn) admit(env *envelope) *Error {
 		return nil
 	}
 	if svc.rules.Stateless {
-		if state == Connecting {
+		// Where several eras are served a request like this says nothing about
+		// the session: the client may still be finding out what to speak.
+		if state == Connecting && svc == c.single {
 			c.mu.Lock()
 			_ = c.transition(env.method, Ready)
 			c.mu.Unlock()
@@ -627,7 +655,7 @@ func (c *Conn) admit(env *envelope) *Error {
 	if state == Ready || state == Initializing && c.opened.Load() && !c.o.WaitInitialized {
 		return nil
 	}
-	return Errorf(CodeInvalidRequest, "%s: the connection is not initialized (%s)", env.method, state)
+	return Errorf(CodeInvalidRequest, "%s: the connection is not initialized (%s)", clip(env.method, maxEcho), state)
 }
 
 // register counts a request among the running ones.
@@ -639,7 +667,7 @@ func (c *Conn) register(in *inbound) *Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, running := c.inflight[in.id]; running {
-		return Errorf(CodeInvalidRequest, "id %s is in use by a request that is still running", in.id)
+		return Errorf(CodeInvalidRequest, "id %s is in use by a request that is still running", clip(in.id.String(), maxEcho))
 	}
 	// Those whose answer waits to be written count as well.
 	if int(c.handling.Load()) >= limit && !in.svc.pings(in.method) {
@@ -740,7 +768,7 @@ func (c *Conn) checkMeta(svc *Service, method string, params wire.Raw) *Error {
 			asked, _ := params.Get("protocolVersion").Str()
 			return unsupportedVersion(svc, asked)
 		}
-		return Errorf(CodeInvalidParams, "%s: %s", method, what)
+		return Errorf(CodeInvalidParams, "%s: %s", clip(method, maxEcho), what)
 	}
 	switch {
 	case params == nil:
@@ -778,7 +806,7 @@ func unsupportedVersion(svc *Service, asked string) *Error {
 		data = wire.AppendString(data, v)
 	}
 	data = append(data, `],"requested":`...)
-	data = append(wire.AppendString(data, asked), '}')
+	data = append(wire.AppendString(data, clip(asked, maxEcho)), '}')
 	return &Error{Code: CodeUnsupportedProtocolVersion, Message: "unsupported protocol version", Data: data}
 }
 
@@ -792,7 +820,7 @@ func decodeParams(e *entry, params wire.Raw, depth int) (any, error) {
 }
 
 func invalidParams(err error) *Error {
-	return &Error{Code: CodeInvalidParams, Message: "invalid params: " + err.Error(), Cause: err}
+	return &Error{Code: CodeInvalidParams, Message: clip("invalid params: "+err.Error(), maxText), Cause: err}
 }
 
 // pings reports whether a method is a ping that the connection answers itself,
@@ -1008,7 +1036,12 @@ func (c *Conn) handled() {
 // refuse answers a request that never ran.
 func (c *Conn) refuse(ex Exchange, env *envelope, e *Error) {
 	buf := getBuf()
-	buf.b = appendError(buf.b, env.id, c.absentID(env.svc), e)
+	id := env.id
+	if id.tooLong() {
+		id = ID{}
+	}
+	e.Message = clip(e.Message, maxText) // it may quote what the peer sent
+	buf.b = appendError(buf.b, id, c.absentID(env.svc), e)
 	c.sent.Add(1)
 	ctx := c.ctx
 	if c.side == ClientSide {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -709,6 +710,53 @@ func TestOversizedFrame(t *testing.T) {
 	p.talk(`< {"jsonrpc":"2.0","id":9,"result":{}}`)
 	require.Equal(t, 3, count(p.conn, jsonrpc.TooLong))
 	require.Equal(t, 1, count(p.conn, jsonrpc.Truncated))
+}
+
+// TestClientAnswersNoOversizedGarbage: of what is too long a client answers only
+// what is known to be a request.
+func TestClientAnswersNoOversizedGarbage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := clientTap(t, oldClient{}, allCaps)
+		for _, head := range []string{`ggggggg`, `{"jsonrpc":"2.0","x":"gggg`, `{"jsonrpc":"2.0","id":1,"x":"gggg`} {
+			p.r.Receive(context.Background(), &tapExchange{p: p}, jsonrpc.Frame{Data: []byte(head), Err: jsonrpc.ErrTooLong}, false)
+		}
+		p.none()
+		head := `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"x":"gggg`
+		p.r.Receive(context.Background(), &tapExchange{p: p}, jsonrpc.Frame{Data: []byte(head), Err: jsonrpc.ErrTooLong}, false)
+		p.talk(`< {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"message too long"}}`)
+	})
+}
+
+// TestRefusalsAreShort: a refusal does not repeat all that the peer sent, and
+// an id without bound is none.
+func TestRefusalsAreShort(t *testing.T) {
+	long := strings.Repeat("é", 100<<10)
+	for name, c := range map[string]struct {
+		p    *tap
+		msg  string
+		want string
+	}{
+		"method":          {oldTap(t, oldServer{}), request("1", long, ""), `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"*"}}`},
+		"early":           {newTap(t, oldServer{}, jsonrpc.ServerSide), request("1", long, ""), `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"*"}}`},
+		"modern method":   {newTap(t, newServer{}, jsonrpc.ServerSide), request("1", long, modern("")), `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"*"}}`},
+		"without meta":    {newTap(t, newServer{}, jsonrpc.ServerSide), request("1", long, "{}"), `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"*"}}`},
+		"another version": {newTap(t, newServer{}, jsonrpc.ServerSide), request("1", "x", strings.Replace(modern(""), "2026-07-28", long, 1)), `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"*","data":"*"}}`},
+		"id":              {oldTap(t, oldServer{}), request(`"`+long+`"`, "ping", ""), `{"jsonrpc":"2.0","error":{"code":-32600,"message":"*"}}`},
+		"id of nonsense":  {oldTap(t, oldServer{}), request(`"`+long+`"`, "ping", "5"), `{"jsonrpc":"2.0","error":{"code":-32600,"message":"*"}}`},
+		"member":          {oldTap(t, oldServer{CallTool: echoTool}), request("1", "tools/call", `{"`+long+`":"\ud800\x"}`), `{"jsonrpc":"2.0","error":{"code":-32700,"message":"*"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.p.push(c.msg)
+			got := c.p.next()
+			require.Less(t, len(got), 2000)
+			require.True(t, utf8.ValidString(got))
+			c.p.wants(c.want, got)
+			require.Zero(t, c.p.conn.Stats().Handling)
+		})
+	}
+	p := oldTap(t, oldServer{})
+	id := `"` + strings.Repeat("i", 1024) + `"`
+	p.talk("> "+request(id, "ping", ""), `< {"jsonrpc":"2.0","id":`+id+`,"result":{}}`)
 }
 
 // TestEvents: several listeners are isolated from each other and from the

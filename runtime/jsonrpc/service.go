@@ -84,6 +84,8 @@ type ListenOptions struct {
 }
 
 // Options are the limits and listeners of a connection. The zero value works.
+// A fixed limit is that of a request's id: one longer than 1 KiB is refused, and
+// the answer leaves it out.
 type Options struct {
 	// Timeout of a request, from the call to the answer, queueing included;
 	// progress starts it again. nil means 30 s, 0 none.
