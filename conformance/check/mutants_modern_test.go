@@ -3,6 +3,7 @@ package check_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -347,6 +348,8 @@ var modernMutants = map[string]mutant{
 	"listen-acknowledged-first/result": {server: acks(func(c *conn, r wire.Raw, _ string) {
 		c.Line(`{"jsonrpc":"2.0","id":` + string(r.Get("id")) + `,"result":` + c.Farewell(r.Get("id")) + `}`)
 	})},
+	"listen-acknowledged-first/now and then":  {server: racing},
+	"listen-closing-result-last/now and then": {server: racing},
 	"listen-tagged": {server: acks(func(c *conn, _ wire.Raw, ack string) {
 		c.Line(strings.Replace(ack, keySub, "com.example/id", 1))
 	})},
@@ -544,3 +547,20 @@ func hangWithSubscription(c *conn) {
 		c.Hang()
 	}
 }
+
+// racing ends a subscription to nothing at once, by two lines whose order is
+// wrong only now and then.
+var racing = acks(func(c *conn, r wire.Raw, ack string) {
+	if string(r.Get("params").Get("notifications")) != "{}" {
+		c.Line(ack)
+		return
+	}
+	n, _ := c.State["n"].(int)
+	c.State["n"] = n + 1
+	two := []string{ack, `{"jsonrpc":"2.0","id":` + string(r.Get("id")) + `,"result":` + c.Farewell(r.Get("id")) + `}`}
+	if n%8 == 5 {
+		slices.Reverse(two)
+	}
+	c.Line(two[0])
+	c.Line(two[1])
+})
