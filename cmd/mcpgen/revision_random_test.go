@@ -11,20 +11,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goldwire/goldwire/gen"
+	"github.com/goldwire/goldwire/gen/build"
+	"github.com/goldwire/goldwire/gen/emit"
 	"github.com/goldwire/goldwire/spec"
 )
 
 // TestRandomNextRevisions changes the newest schema at random places in random
-// ways. Whatever comes of it compiles, or is refused with file and pointer.
+// ways. Whatever comes of it compiles, or is refused with file and pointer; and
+// what is said of old code is so.
 func TestRandomNextRevisions(t *testing.T) {
-	n := 12
+	n := 10
 	if testing.Short() {
 		n = 6
 	}
 	base, err := spec.Schema(spec.Latest())
 	require.NoError(t, err)
 	c := newChecker(t)
+	latest, err := build.Build(spec.Files(), spec.Latest())
+	require.NoError(t, err)
+	older := c.side(t, latest)
 	made := 0
 	for seed := range n {
 		r := rand.New(rand.NewPCG(uint64(seed), 2027))
@@ -37,13 +42,16 @@ func TestRandomNextRevisions(t *testing.T) {
 		}
 		data, err := json.Marshal(file)
 		require.NoError(t, err)
-		printed, err := gen.File("next.json", data, next)
+		p, err := build.File("next.json", data, next)
 		if err != nil {
 			require.Contains(t, err.Error(), "#/", "%v: an error without a place", done)
 			continue
 		}
-		_, err = c.check(printed)
+		files, err := emit.Package(p)
+		require.NoError(t, err, "%v: what was built cannot be printed", done)
+		code, err := c.check(files)
 		require.NoError(t, err, "%v: the package does not compile", done)
+		c.asSaid(t, older, side{p, code}, done...)
 		made++
 	}
 	require.Greater(t, made, n/2, "most changes are none that have to be refused")

@@ -75,6 +75,22 @@ func fieldName(member string) string {
 	return camel(member)
 }
 
+// methodNames are the methods that structs are printed with.
+var methodNames = map[string]bool{
+	"AppendJSON": true, "Bytes": true, "Clone": true, "DecodeJSON": true, "HasMeta": true, "MarshalJSON": true, "SetBytes": true, "SetExtra": true,
+	"SetInputs": true, "SetMetadata": true, "UnmarshalJSON": true, "Validate": true,
+}
+
+// memberName is the name of a member's field: no field can have the name of a
+// method.
+func memberName(member string) string {
+	name := fieldName(member)
+	if methodNames[name] {
+		name += "Member"
+	}
+	return name
+}
+
 var paramsName = regexp.MustCompile(`^(.+)(Request|Notification)(|[A-Z].*)Params$`)
 
 // definitionName is the Go name of a definition by the general rules: params

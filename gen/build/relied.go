@@ -18,9 +18,15 @@ func (b *builder) relied(pkg *ir.Package) error {
 			r.meta(t)
 		}
 	}
+	for _, t := range pkg.Types {
+		if f := fieldOf(t, "_meta"); f != nil && f.Type.Kind == ir.Named && (t.Params || t.Result) {
+			r.want(t, "_meta", isStructIn, true, "the runtime reads and writes it")
+		}
+	}
 	for _, m := range pkg.Methods {
 		r.outcomes(m)
 		r.feature(m)
+		r.metadata(m)
 	}
 	server, client := b.types["ServerCapabilities"], b.types["ClientCapabilities"]
 	info := b.types["Implementation"]
@@ -32,7 +38,7 @@ func (b *builder) relied(pkg *ir.Package) error {
 		r.capabilities(client, "client", client, "", 0)
 		r.names("Client", client, ir.ClientToServer, "Info", "Unknown", "UnknownNotification", "Options", "Capabilities", "Bind")
 	}
-	if isStruct(server) && isStruct(client) && isStruct(info) {
+	if server != nil || client != nil || info != nil || !b.strict() { // a whole protocol, not a piece of one
 		r.handshake()
 	}
 	return r.err
@@ -149,6 +155,31 @@ func (r *relied) meta(t *ir.Type) {
 	}
 }
 
+// metadata refuses members called like the method Metadata, where no wrapper
+// can have the method in place of the params.
+func (r *relied) metadata(m *ir.Method) {
+	p := r.b.types[m.Params]
+	if p == nil {
+		return
+	}
+	var types []*ir.Type
+	switch {
+	case p.Kind == ir.Union:
+		for _, a := range p.Arms {
+			types = append(types, r.b.types[a.Type])
+		}
+	case !m.Notification && (m.Lifecycle || slices.Contains(m.Outcomes, ir.InputRequired)):
+		types = append(types, p)
+	}
+	for _, t := range types {
+		for _, f := range t.Fields {
+			if f.Name == "Metadata" {
+				r.fail(Unsupported, r.b.where[t.Name]+"/properties/"+escape(f.JSON), "the member %q takes the name of a method that the runtime calls for %q", f.JSON, m.Name)
+			}
+		}
+	}
+}
+
 // outcomes checks what a request may give besides its result.
 func (r *relied) outcomes(m *ir.Method) {
 	for _, o := range m.Outcomes {
@@ -188,6 +219,14 @@ func (r *relied) outcomes(m *ir.Method) {
 // feature checks the members that stubs of single methods use.
 func (r *relied) feature(m *ir.Method) {
 	p := r.b.types[m.Params]
+	if res := r.b.types[m.Result]; !m.Notification {
+		for i := 0; res != nil && res.Kind == ir.Alias && i < 16; i++ {
+			res = r.b.types[res.Target]
+		}
+		if res == nil || res.Kind != ir.Struct && res.Kind != ir.KeyedRaw {
+			r.fail(Unsupported, r.b.where[m.Result], "the result of %q has to be an object, or a union whose members the reader knows from the request", m.Name)
+		}
+	}
 	switch m.Name {
 	case "logging/setLevel":
 		r.want(p, "level", isText.must(&yes), true, "the runtime keeps the level")

@@ -146,6 +146,9 @@ func (b *builder) findErrors() error {
 				if err != nil {
 					return err
 				}
+				if r.Kind != ir.Named || b.types[r.Name].Kind != ir.Struct {
+					return b.err(Unsupported, shape.data.Pointer, "the data of an error must be free or an object with members")
+				}
 				e.Data = r.Name
 			} else if d.Is("object") && len(d.Properties) > 0 {
 				e.Data = e.Name + "Data"
@@ -177,31 +180,38 @@ func (b *builder) interfaces() error {
 		}
 		goName := b.goName(i.Definition)
 		t := &ir.Type{Name: goName, Schema: i.Definition, Kind: ir.Interface, Doc: b.doc(goName, "", base.Description)}
+		met := map[string][]*ir.Type{} // by the types of the members: a getter has one
+		best := ""
 		for _, m := range b.methods {
 			r := b.types[m.ir.Result]
-			if r == nil || r.Kind != ir.Struct {
+			if r == nil || r.Kind != ir.Struct || len(members) == 0 {
 				continue
 			}
-			var fields []*ir.Field
+			kind, all := "", true
 			for _, k := range members {
-				if j := slices.IndexFunc(r.Fields, func(f *ir.Field) bool { return f.JSON == k }); j >= 0 && r.Fields[j].Required == base.IsRequired(k) {
-					fields = append(fields, r.Fields[j])
+				f := fieldOf(r, k)
+				if all = all && f != nil && f.Required == base.IsRequired(k); all {
+					kind += f.Name + " " + spell(&f.Type) + ";"
 				}
 			}
-			if len(members) == 0 || len(fields) != len(members) || slices.ContainsFunc(t.Arms, func(a *ir.Arm) bool { return a.Type == r.Name }) {
+			if !all || slices.Contains(met[kind], r) {
 				continue
 			}
-			t.Arms = append(t.Arms, &ir.Arm{Type: r.Name})
-			if t.Fields == nil {
-				for _, f := range fields {
-					getter := *f
-					getter.Name += "Value" // a method cannot have the name of the field it reads
-					t.Fields = append(t.Fields, &getter)
-				}
+			met[kind] = append(met[kind], r)
+			if len(met[kind]) > len(met[best]) {
+				best = kind
 			}
+		}
+		for _, r := range met[best] {
+			t.Arms = append(t.Arms, &ir.Arm{Type: r.Name})
 		}
 		if t.Arms == nil {
 			continue
+		}
+		for _, k := range members {
+			getter := *fieldOf(met[best][0], k)
+			getter.Name += "Value" // a method cannot have the name of the field it reads
+			t.Fields = append(t.Fields, &getter)
 		}
 		b.use(&i.Entry)
 		slices.SortFunc(t.Arms, func(x, y *ir.Arm) int { return strings.Compare(x.Type, y.Type) })
@@ -212,6 +222,14 @@ func (b *builder) interfaces() error {
 		}
 	}
 	return nil
+}
+
+// spell writes a reference, so that two can be compared.
+func spell(r *ir.Ref) string {
+	if r == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d %s(%s)", r.Kind, r.Name, spell(r.Elem))
 }
 
 // consts gives the overlay's constants and one for each prefixed _meta key that is a field.
@@ -541,7 +559,10 @@ func (b *builder) deprecations(pkg *ir.Package) error {
 }
 
 // reserved are the names that every generated package declares besides its types.
-var reserved = []string{"Server", "Client", "RemoteServer", "RemoteClient", "Connect", "Peer", "Methods", "Revision", "Decode"}
+var reserved = []string{
+	"Client", "Connect", "Decode", "InputRequiredError", "Join", "Message", "Methods", "NewInputRequiredError", "NewTaskCreated", "Peer",
+	"RemoteClient", "RemoteServer", "Request", "Response", "Revision", "Server", "TaskCreated", "UnknownNotification", "UnknownRequest",
+}
 
 // collisions looks at all names that the package will declare.
 func (b *builder) collisions(pkg *ir.Package) error {

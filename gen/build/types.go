@@ -311,7 +311,7 @@ func (b *builder) structType(s *schema.Schema, goName, label string) error {
 	}
 	for _, k := range slices.Sorted(maps.Keys(f.props)) {
 		p := f.props[k]
-		field := &ir.Field{JSON: k, Name: fieldName(k), Required: f.required[k], Doc: b.doc(goName, k, p.Description)}
+		field := &ir.Field{JSON: k, Name: memberName(k), Required: f.required[k], Doc: b.doc(goName, k, p.Description)}
 		if c, ok := p.Const.(string); ok && field.Required {
 			field.Const, field.Type = c, ir.Ref{Kind: ir.String}
 			t.Fields = append(t.Fields, field)

@@ -194,6 +194,15 @@ func (b *builder) keyed(s *schema.Schema, goName, label string, accessors map[st
 		if err != nil {
 			return err
 		}
+		if ref.Kind != ir.Named {
+			if !d.Is("object") {
+				return b.err(Unsupported, s.Pointer, "the member %s of union %s is no object", def, goName)
+			}
+			ref.Name = b.goName(def) // an object without members of its own
+			if err := b.structType(d, ref.Name, def); err != nil {
+				return err
+			}
+		}
 		t.Arms = append(t.Arms, &ir.Arm{Type: ref.Name, Tag: tag})
 	}
 	if s.AnyOf != nil { // a union: the accessors must be its members, all of them

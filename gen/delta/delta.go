@@ -96,6 +96,8 @@ const (
 
 	CapabilityAdded   Kind = "capability-added"   // Subject: the side and the path
 	CapabilityRemoved Kind = "capability-removed" // Subject
+	FlagAdded         Kind = "flag-added"         // Subject: a field of Server or Client says that it is offered
+	FlagRemoved       Kind = "flag-removed"       // Subject: there is no such field any more
 
 	TypeAdded     Kind = "type-added"      // Newer: struct, enum, union, …
 	TypeRemoved   Kind = "type-removed"    // Older

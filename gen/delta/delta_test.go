@@ -61,7 +61,7 @@ func TestBackwards(t *testing.T) {
 		delta.MethodAdded: delta.MethodRemoved, delta.CapabilityAdded: delta.CapabilityRemoved, delta.TypeAdded: delta.TypeRemoved, delta.MemberAdded: delta.MemberRemoved,
 		delta.MadeRequired: delta.MadeOptional, delta.ArmAdded: delta.ArmRemoved, delta.RawAdded: delta.RawRemoved, delta.ValueAdded: delta.ValueRemoved,
 		delta.ParamsMadeReq: delta.ParamsMadeOpt, delta.OutcomeAdded: delta.OutcomeRemoved, delta.NeedAdded: delta.NeedRemoved, delta.GateAdded: delta.GateRemoved,
-		delta.ErrorAdded: delta.ErrorRemoved, delta.ConstantAdded: delta.ConstantRemoved, delta.Deprecated: delta.Undeprecated, delta.ImplAdded: delta.ImplGone,
+		delta.ErrorAdded: delta.ErrorRemoved, delta.ConstantAdded: delta.ConstantRemoved, delta.Deprecated: delta.Undeprecated, delta.ImplAdded: delta.ImplGone, delta.FlagAdded: delta.FlagRemoved,
 	}
 	for k, v := range opposite {
 		opposite[v] = k

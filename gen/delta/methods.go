@@ -3,6 +3,7 @@ package delta
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -79,14 +80,21 @@ func (c *comparer) message(f *found, o, n *ir.Method) {
 		case n.Direction == ir.EitherWay:
 			ch.NewReadsOld, ch.Code = ReadsAll, Compiles
 		}
+		if o.Lifecycle && n.Lifecycle { // the runtime sends and answers it: there is neither func nor stub
+			ch.Code = Compiles
+		}
 		f.add(ch)
 	}
 	if o.Embedded != n.Embedded {
 		how := map[bool]string{false: "message", true: "embedded"}
-		f.add(Change{
+		ch := Change{
 			Kind: EmbeddedChanged, Older: how[o.Embedded], Newer: how[n.Embedded], Code: Breaks, OldReadsNew: ReadsNone, NewReadsOld: ReadsNone,
 			Note: "the func that answers it stays; who asks does so by other means",
-		})
+		}
+		if o.Embedded {
+			ch.Code = Compiles // the stub that sends it comes
+		}
+		f.add(ch)
 	}
 	if o.Lifecycle != n.Lifecycle {
 		who := map[bool]string{false: "func", true: "runtime"}
@@ -125,7 +133,7 @@ func (c *comparer) answer(f *found, o, n *ir.Method) {
 	}
 	for _, x := range o.Outcomes {
 		if !slices.Contains(n.Outcomes, x) {
-			ch := Change{Kind: OutcomeRemoved, Member: outcomes[x], Code: Compiles, OldReadsNew: ReadsAll, NewReadsOld: ReadsSome}
+			ch := Change{Kind: OutcomeRemoved, Member: outcomes[x], Code: Breaks, OldReadsNew: ReadsAll, NewReadsOld: ReadsSome}
 			if x == ir.TaskCreated {
 				ch.NewReadsOld, ch.Note = ReadsAll, "new clients do not ask for a task"
 			}
@@ -202,39 +210,70 @@ func showGate(g *ir.Gate) string {
 	return out
 }
 
-// capabilities compares what the sides can advertise, by path.
+// capabilities compares what the sides can advertise, by path, and which of it
+// a flag of Go stands for.
 func (c *comparer) capabilities() error {
 	for _, side := range []string{"client", "server"} {
 		o, n := capPaths(c.older, side), capPaths(c.newer, side)
-		for _, p := range n {
-			if !slices.Contains(o, p) {
-				c.subject(Capabilities, side+" "+p, side).add(Change{Kind: CapabilityAdded, Code: Compiles, OldReadsNew: ReadsPart, NewReadsOld: ReadsAll})
+		for _, p := range slices.Sorted(maps.Keys(n)) {
+			f := c.subject(Capabilities, side+" "+p, side)
+			was, there := o[p]
+			switch {
+			case !there:
+				f.add(Change{Kind: CapabilityAdded, Code: Compiles, OldReadsNew: ReadsPart, NewReadsOld: ReadsAll})
+			case n[p] && !was:
+				f.add(Change{Kind: FlagAdded, Code: Compiles, OldReadsNew: ReadsAll, NewReadsOld: ReadsAll, Note: "no func stands for it any more"})
 			}
 		}
-		for _, p := range o {
-			if !slices.Contains(n, p) {
-				c.subject(Capabilities, side+" "+p, side).add(Change{Kind: CapabilityRemoved, Code: Breaks, OldReadsNew: ReadsAll, NewReadsOld: ReadsPart})
+		for _, p := range slices.Sorted(maps.Keys(o)) {
+			f := c.subject(Capabilities, side+" "+p, side)
+			is, there := n[p]
+			switch {
+			case !there:
+				f.add(Change{Kind: CapabilityRemoved, Code: Breaks, OldReadsNew: ReadsAll, NewReadsOld: ReadsPart})
+			case o[p] && !is:
+				f.add(Change{Kind: FlagRemoved, Code: Breaks, OldReadsNew: ReadsAll, NewReadsOld: ReadsAll, Note: "a func stands for it, or its members"})
 			}
 		}
 	}
 	return nil
 }
 
-// capPaths gives the paths of all capabilities of a side.
-func capPaths(p *pkg, side string) []string {
-	var out []string
+// capPaths gives the paths of all capabilities of a side, and whether a flag
+// says that they are offered: what is no object of others and what no func of
+// a request stands for.
+func capPaths(p *pkg, side string) map[string]bool {
+	root, answers := "ServerCapabilities", ir.ServerToClient
+	if side == "client" {
+		root, answers = "ClientCapabilities", ir.ClientToServer
+	}
+	funcs := map[string]bool{}
+	for _, m := range p.Methods {
+		if m.Notification || m.Lifecycle || m.Direction == answers { // what a side sends it does not answer
+			continue
+		}
+		needs := m.Server
+		if side == "client" {
+			needs = m.Client
+		}
+		for _, path := range needs {
+			funcs[path] = true
+		}
+	}
+	out := map[string]bool{}
 	var walk func(t *ir.Type, prefix string, depth int)
 	walk = func(t *ir.Type, prefix string, depth int) {
 		if t == nil || t.Kind != ir.Struct || depth > 8 {
 			return
 		}
 		for _, m := range t.Fields {
-			out = append(out, prefix+m.JSON)
+			path := prefix + m.JSON
+			out[path] = (m.Type.Kind == ir.Bool || m.Type.Kind == ir.RawObject) && !funcs[path]
 			if m.Type.Kind == ir.Named {
-				walk(p.typ(m.Type.Name), prefix+m.JSON+".", depth+1)
+				walk(p.typ(m.Type.Name), path+".", depth+1)
 			}
 		}
 	}
-	walk(p.typ(map[string]string{"client": "ClientCapabilities", "server": "ServerCapabilities"}[side]), "", 0)
+	walk(p.typ(root), "", 0)
 	return out
 }

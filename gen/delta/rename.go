@@ -76,6 +76,13 @@ func evidence(o, n *pkg, f func(from, to string)) {
 				name(t.Arms[i].Type, a.Type)
 			}
 		}
+		for _, oa := range t.Arms { // an arm that went, and one like it that came
+			for _, na := range x.Arms {
+				if a, b := o.byName[oa.Type], n.byName[na.Type]; oa.Type != na.Type && a != nil && b != nil && twins(a, b) {
+					name(oa.Type, na.Type)
+				}
+			}
+		}
 		if t.Plan == nil || x.Plan == nil || t.Plan.Kind != x.Plan.Kind || t.Plan.Key != x.Plan.Key {
 			continue
 		}
@@ -96,6 +103,12 @@ func evidence(o, n *pkg, f func(from, to string)) {
 			name(o.Errors[i].Data, e.Data)
 		}
 	}
+}
+
+// twins says whether two structs have the same members.
+func twins(a, b *ir.Type) bool {
+	return a.Kind == ir.Struct && b.Kind == ir.Struct && len(a.Fields) == len(b.Fields) &&
+		sameKeys(a.Fields, b.Fields, func(f *ir.Field) string { return f.JSON + " " + describe(f) })
 }
 
 // alike says whether two types have more than half of what they hold in common.

@@ -81,14 +81,14 @@ var marks = map[Kind]string{
 	MethodAdded: "+", MethodRemoved: "-", CapabilityAdded: "+", CapabilityRemoved: "-", TypeAdded: "+", TypeRemoved: "-", MemberAdded: "+", MemberRemoved: "-",
 	ValueAdded: "+", ValueRemoved: "-", ArmAdded: "+", ArmRemoved: "-", RawAdded: "+", RawRemoved: "-", AccessorLost: "-", GetterAdded: "+", GetterGone: "-",
 	ImplAdded: "+", ImplGone: "-", ErrorAdded: "+", ErrorRemoved: "-", ConstantAdded: "+", ConstantRemoved: "-", OutcomeAdded: "+", OutcomeRemoved: "-",
-	NeedAdded: "+", NeedRemoved: "-", GateAdded: "+", GateRemoved: "-",
+	FlagAdded: "+", FlagRemoved: "-", NeedAdded: "+", NeedRemoved: "-", GateAdded: "+", GateRemoved: "-",
 }
 
 // words are what a kind of change is about, where the change itself does not say it.
 var words = map[Kind]string{
 	ParamsMadeReq: "params: optional -> required", ParamsMadeOpt: "params: required -> optional", MadeRequired: "optional -> required", MadeOptional: "required -> optional",
 	OutcomeAdded: "outcome", OutcomeRemoved: "outcome", NeedAdded: "needs", NeedRemoved: "needs", GateAdded: "needs", GateRemoved: "needs",
-	ParamsChanged: "params", ResultChanged: "result", DirectionChanged: "sent by", PagesChanged: "pages", LifecycleChanged: "answered by", EmbeddedChanged: "travels as",
+	FlagAdded: "as a flag in Go", FlagRemoved: "as a flag in Go", ParamsChanged: "params", ResultChanged: "result", DirectionChanged: "sent by", PagesChanged: "pages", LifecycleChanged: "answered by", EmbeddedChanged: "travels as",
 	DefaultChanged: "default of lenient readers", ImpliedChanged: "absent means", BoundsChanged: "bounds", FormatChanged: "format", ConstChanged: "constant",
 	GoNameChanged: "Go name", ValueAdded: "value", ValueRemoved: "value", ValueRenamed: "Go name of the value", OrderChanged: "order", OpenChanged: "values", ArmAdded: "may be",
 	ArmRemoved: "may be", PlanChanged: "told apart", RawAdded: "may be a", RawRemoved: "may be a", AccessorLost: "method", GetterAdded: "getter", GetterGone: "getter",

@@ -159,8 +159,11 @@ func (c *comparer) fields(f *found, o, n *ir.Type) error {
 	if err != nil {
 		return err
 	}
-	for _, a := range accessors(o) {
-		if !slices.Contains(accessors(n), a) {
+	for _, a := range accessors(c.older, o) {
+		if a == "HasMeta" && !c.newer.Stateless {
+			continue // a part of the other handshake
+		}
+		if !slices.Contains(accessors(c.newer, n), a) {
 			f.add(Change{Kind: AccessorLost, Member: a, Code: Breaks, OldReadsNew: ReadsAll, NewReadsOld: ReadsAll})
 		}
 	}
@@ -410,6 +413,9 @@ func (c *comparer) arms(f *found, o, n *ir.Type) {
 		}
 		return nil
 	})
+	if guessed(c.older, o) && !guessed(c.newer, n) {
+		f.add(Change{Kind: AccessorLost, Member: "Guess", Code: Breaks, OldReadsNew: ReadsAll, NewReadsOld: ReadsAll, Note: "some of its types need no member any more"})
+	}
 	if x, y := planOf(o, n), planOf(n, o); x != y {
 		note := "what a message says by it is in the changes of the types"
 		if come || gone {
@@ -417,6 +423,14 @@ func (c *comparer) arms(f *found, o, n *ir.Type) {
 		}
 		f.add(Change{Kind: PlanChanged, Older: x, Newer: y, Code: Compiles, OldReadsNew: ReadsAll, NewReadsOld: ReadsAll, Note: note})
 	}
+}
+
+// guessed says whether the members of a keyed union can be guessed at: each needs some member.
+func guessed(p *pkg, t *ir.Type) bool {
+	return t.Kind == ir.KeyedRaw && !slices.ContainsFunc(t.Arms, func(a *ir.Arm) bool {
+		arm := p.typ(a.Type)
+		return arm == nil || !slices.ContainsFunc(arm.Fields, func(f *ir.Field) bool { return f.Required && f.JSON != "resultType" })
+	})
 }
 
 // planOf writes how a union is told apart, less the types that the other one does not have.
@@ -559,21 +573,34 @@ func goField(p *pkg, m *ir.Field) string {
 	return out
 }
 
-// accessors are the Go methods that base64 members give a struct.
-func accessors(t *ir.Type) []string {
-	var members []*ir.Field
+// accessors are the Go methods of a struct that come and go with what its
+// members hold and with what it is used for.
+func accessors(p *pkg, t *ir.Type) []string {
+	var out, members []string
+	fields := map[string]bool{}
 	for _, m := range t.Fields {
-		if m.Type.Kind == ir.Base64 && m.Const == "" {
-			members = append(members, m)
+		if m.Const == "" {
+			fields[m.Name] = true
+			if m.Type.Kind == ir.Base64 {
+				members = append(members, m.Name)
+			}
+			if m.MaxItems != nil && m.Type.Kind == ir.Slice {
+				out = append(out, "Cut"+m.Name)
+			}
 		}
 	}
-	var out []string
 	for _, m := range members {
 		name := "Bytes"
 		if len(members) > 1 {
-			name = m.Name + "Bytes"
+			name = m + "Bytes"
 		}
 		out = append(out, name, "Set"+name)
+	}
+	if t.Params && !fields["Metadata"] && !fields["SetMetadata"] {
+		out = append(out, "Metadata", "SetMetadata")
+	}
+	if t.Result && p.Stateless {
+		out = append(out, "HasMeta")
 	}
 	return out
 }

@@ -145,7 +145,7 @@ func (g *printer) remoteServer(f *jen.File, s *side) {
 		if m.Notification {
 			doc(f, deprecated(methodDoc(m, m.Go+" sends "+m.Name+"."), m.Deprec)...)
 			f.Func().Params(recv).Id(m.Go).Params(ctx(), jen.Id("p").Add(g.paramsType(m))).Error().Block(
-				jen.Return(jsonrpc("Notify").Call(jen.Id("ctx"), r.Clone().Dot("conn"), jen.Id(m.Const), jen.Id("appenderOf").Call(jen.Id("p")))),
+				jen.Return(jsonrpc("Notify").Call(jen.Id("ctx"), r.Clone().Dot("conn"), jen.Id(m.Const), g.appender(m, jen.Id("p")))),
 			)
 			continue
 		}

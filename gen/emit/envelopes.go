@@ -75,11 +75,14 @@ func (g *printer) messageTypes(f *jen.File) {
 }
 
 // paramsArg is x.Params as an Appender that is nil when they are absent.
-func (g *printer) paramsArg(m *ir.Method) jen.Code {
+func (g *printer) paramsArg(m *ir.Method) jen.Code { return g.appender(m, x().Dot("Params")) }
+
+// appender is a method's params p as an Appender that is nil when they are absent.
+func (g *printer) appender(m *ir.Method, p *jen.Statement) jen.Code {
 	if g.unionParams(m) {
-		return x().Dot("Params")
+		return p
 	}
-	return jen.Id("appenderOf").Call(x().Dot("Params"))
+	return jen.Id("appenderOf").Call(p)
 }
 
 func (g *printer) requestEnvelope(f *jen.File, m *ir.Method) {

@@ -429,7 +429,15 @@ func (g *printer) register(b *jen.Group, s *side) {
 		}
 	}
 	for _, m := range s.notes {
-		b.Add(jsonrpc("HandleNotification").Call(jen.Id("svc"), jen.Id(m.Const), s.recv().Dot(m.Go)))
+		fn := s.recv().Dot(m.Go)
+		if g.wrapped(m) {
+			b.If(s.isSet(m)).Block(jsonrpc("HandleNotification").Call(jen.Id("svc"), jen.Id(m.Const),
+				jen.Func().Params(ctx(), jen.Id("p").Op("*").Id(wrapperName(g.typ(m.Params)))).Error().Block(
+					jen.Return(fn.Call(jen.Id("ctx"), g.unwrapped(m))),
+				)))
+			continue
+		}
+		b.Add(jsonrpc("HandleNotification").Call(jen.Id("svc"), jen.Id(m.Const), fn))
 	}
 	b.Return(jen.Id("svc"), jen.Nil())
 }
@@ -595,7 +603,7 @@ func (g *printer) peerNotify(f *jen.File, recv, c *jen.Statement, m *ir.Method) 
 	default:
 		doc(f, deprecated(methodDoc(m, m.Go+" sends "+m.Name+"."), dep)...)
 		f.Func().Params(recv).Id(m.Go).Params(ctx(), jen.Id("p").Add(g.paramsType(m))).Error().Block(
-			jen.Return(peer.Clone().Dot("Notify").Call(jen.Id("ctx"), jen.Id(m.Const), jen.Id("appenderOf").Call(jen.Id("p")))),
+			jen.Return(peer.Clone().Dot("Notify").Call(jen.Id("ctx"), jen.Id(m.Const), g.appender(m, jen.Id("p")))),
 		)
 	}
 }
