@@ -188,12 +188,15 @@ func (t tree) endEntries(entries []*spec.Entry, last string) error {
 func entryStarts(data []byte) (map[string]int, error) {
 	out := map[string]int{}
 	d := json.NewDecoder(bytes.NewReader(data))
-	var path []string // the open list
+	list := "" // the open list
 	depth, index := 0, 0
 	for {
 		tok, err := d.Token()
-		if err == io.EOF {
+		if err == io.EOF && depth == 0 {
 			return out, nil
+		}
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
 			return nil, err
@@ -201,7 +204,7 @@ func entryStarts(data []byte) (map[string]int, error) {
 		switch tok {
 		case json.Delim('{'):
 			if depth == 2 {
-				out[fmt.Sprintf("/%s/%d", path[0], index)] = int(d.InputOffset())
+				out[fmt.Sprintf("/%s/%d", list, index)] = int(d.InputOffset())
 				index++
 			}
 			depth++
@@ -211,7 +214,7 @@ func entryStarts(data []byte) (map[string]int, error) {
 			depth--
 		default:
 			if k, ok := tok.(string); ok && depth == 1 {
-				path, index = []string{k}, 0
+				list, index = k, 0
 			}
 		}
 	}

@@ -51,6 +51,14 @@ var (
 	}
 )
 
+// changedFact is a method of the list of those that changed.
+var changedFact = regexp.MustCompile("`([^`]*)`:")
+
+// more is how many types the facts count that are none here: in each revision
+// four that have a name there and are plain values here, one error in
+// 2025-11-25, and the errors, outcomes and general types of 2026-07-28.
+var more = map[string]int{"2024-11-05": 4, "2025-03-26": 4, "2025-06-18": 4, "2025-11-25": 5, "2026-07-28": 16}
+
 // official gives the name that the facts have for a type of ours.
 func official(p *ir.Package, t *ir.Type) string {
 	members := map[string]ir.RefKind{}
@@ -101,6 +109,7 @@ type pair struct {
 	added, removed []string
 	methodsAdded   []string
 	methodsRemoved []string
+	methodsChanged []string
 	rows           map[string][3]string // type: up, down, own changes
 }
 
@@ -153,6 +162,11 @@ func readFacts(t *testing.T) []*pair {
 		} {
 			if rest, ok := strings.CutPrefix(line, l.head); ok && cur != nil {
 				*l.to() = names(rest)
+			}
+		}
+		if rest, ok := strings.CutPrefix(line, "Methods changed: "); ok && cur != nil {
+			for _, m := range changedFact.FindAllStringSubmatch(rest, -1) {
+				cur.methodsChanged = append(cur.methodsChanged, m[1])
 			}
 		}
 		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|-") {
@@ -340,7 +354,28 @@ func TestFacts(t *testing.T) {
 					require.Equal(t, m[2], strconv.Itoa(totals[i][m[1]]), m[1])
 				}
 			}
-			t.Log(f.numbers, len(o), len(n), len(f.rows))
+			number := func(i int) int {
+				n, err := strconv.Atoi(f.numbers[i])
+				require.NoError(t, err)
+				return n
+			}
+			require.Equal(t, number(3), len(f.rows))
+			require.Equal(t, number(4), len(f.added))
+			require.Equal(t, number(5), len(f.removed))
+			require.Equal(t, number(2), number(0)-number(3)-number(5))
+			require.Equal(t, number(0), len(o)+more[f.older], "types before")
+			require.Equal(t, number(1), len(n)+more[f.newer], "types after")
+
+			var changed []string
+			for _, c := range d.Changes {
+				switch c.Kind {
+				case delta.ParamsMadeReq, delta.ParamsMadeOpt, delta.OutcomeAdded, delta.OutcomeRemoved, delta.DirectionChanged, delta.EmbeddedChanged, delta.ParamsChanged, delta.ResultChanged:
+					if !slices.Contains(changed, c.Subject) {
+						changed = append(changed, c.Subject)
+					}
+				}
+			}
+			require.ElementsMatch(t, f.methodsChanged, changed)
 		})
 	}
 }
