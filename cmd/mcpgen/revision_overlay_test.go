@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -80,9 +81,8 @@ func TestEntryStarts(t *testing.T) {
 	require.NoError(t, err)
 	for i := range data {
 		starts, err := entryStarts(data[:i])
-		if err == nil {
-			require.Empty(t, strings.TrimSpace(string(data[:i])))
-		}
+		whole := strings.TrimSpace(string(data[:i]))
+		require.Equal(t, whole == "" || whole == strings.TrimSpace(string(data)), err == nil, whole)
 		for _, at := range starts {
 			require.LessOrEqual(t, at, i)
 		}
@@ -108,7 +108,9 @@ func FuzzSpaced(f *testing.F) {
 			return
 		}
 		got := spaced(json.RawMessage(text))
-		require.True(t, json.Valid([]byte(got)), got)
-		require.JSONEq(t, text, got)
+		var a, b bytes.Buffer
+		require.NoError(t, json.Compact(&a, []byte(text)))
+		require.NoError(t, json.Compact(&b, []byte(got)), got)
+		require.Equal(t, a.String(), b.String())
 	})
 }
