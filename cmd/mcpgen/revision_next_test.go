@@ -155,8 +155,8 @@ func overlaid(have, change map[string]any) map[string]any {
 
 // TestNextRevisions goes over made-up next revisions: what changed in the
 // schema, and what is said of it, or why it is refused. A package that is made
-// compiles, and says the same whether general rules decided or the overlay that
-// they wrote.
+// compiles, what is said of old code is so, and it is the same package whether
+// general rules decided or the overlay that they wrote.
 func TestNextRevisions(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/gen/*.txtar")
 	require.NoError(t, err)
@@ -164,6 +164,7 @@ func TestNextRevisions(t *testing.T) {
 	c := newChecker(t)
 	older, err := build.Build(spec.Files(), spec.Latest())
 	require.NoError(t, err)
+	olderSide := c.side(t, older)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			ar, err := txtar.ParseFile(file)
@@ -216,6 +217,7 @@ func TestNextRevisions(t *testing.T) {
 			add("summary", strings.Join(d.Summary(), "\n")+"\n")
 			golden(t, file, &got)
 
+			c.asSaid(t, olderSide, side{newer, pkg})
 			walked(t, path, newer)
 		})
 	}
