@@ -27,14 +27,14 @@ func blocks(text, language string) []string {
 	return out
 }
 
-// TestReadmeProgramsTalk builds the server and the client of the README, lets
-// one call the other, and judges the server.
+// TestReadmeProgramsTalk builds the programs of the README, lets the client
+// call the server, judges the server, and reads what the third prints.
 func TestReadmeProgramsTalk(t *testing.T) {
 	programs := blocks(readme(t), "go")
-	require.Len(t, programs, 2)
+	require.Len(t, programs, 3)
 	dir := t.TempDir()
 	var bins []string
-	for i, name := range []string{"server", "client"} {
+	for i, name := range []string{"server", "client", "both"} {
 		src := filepath.Join(dir, name+".go")
 		require.NoError(t, os.WriteFile(src, []byte(programs[i]), 0o666))
 		bin := filepath.Join(dir, name)
@@ -47,6 +47,10 @@ func TestReadmeProgramsTalk(t *testing.T) {
 	out, err := exec.Command(bins[1], bins[0]).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Equal(t, "echo\nhello\n", string(out))
+
+	out, err = exec.Command(bins[2]).Output()
+	require.NoError(t, err)
+	require.True(t, strings.Contains(readme(t), "It prints\n\n```\n"+string(out)+"```\n"), "the README shows what its third program prints:\n%s", out)
 
 	var stdout, stderr bytes.Buffer
 	code := run([]string{"check", "--", bins[0]}, nil, &stdout, &stderr)

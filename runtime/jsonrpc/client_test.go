@@ -84,6 +84,7 @@ func TestClientHandshake(t *testing.T) {
 			p := newTap(t, oldClient{}, jsonrpc.ClientSide)
 			_, err := jsonrpc.Initialize[raw](t.Context(), p.conn, &oldParams{})
 			require.ErrorIs(t, err, jsonrpc.ErrTimeout)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
 			p.talk(`< {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, "-")
 		})
 	})

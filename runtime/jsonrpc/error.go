@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -129,7 +130,8 @@ func (e *OverloadError) Is(target error) bool { return target == ErrOverloaded }
 // Unwrap returns why waiting ended.
 func (e *OverloadError) Unwrap() error { return e.Cause }
 
-// TimeoutError is a call whose deadline passed. errors.Is(err, ErrTimeout).
+// TimeoutError is a call whose deadline passed: errors.Is with ErrTimeout, and
+// with context.DeadlineExceeded, as if the caller's context had set it.
 type TimeoutError struct {
 	Method string        // of the request
 	ID     ID            // of the request
@@ -146,8 +148,10 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("%s (id %s): %s %v", e.Method, e.ID, what, e.After)
 }
 
-// Is reports whether target is ErrTimeout.
-func (e *TimeoutError) Is(target error) bool { return target == ErrTimeout }
+// Is reports whether target is ErrTimeout or context.DeadlineExceeded.
+func (e *TimeoutError) Is(target error) bool {
+	return target == ErrTimeout || target == context.DeadlineExceeded
+}
 
 // Timeout is true.
 func (e *TimeoutError) Timeout() bool { return true }
