@@ -82,6 +82,17 @@ func MustRaw(s string) Raw {
 	return r
 }
 
+// Valid reports whether b holds one JSON value, white space around it allowed, by the rules of ParseRaw. It allocates
+// nothing.
+func Valid(b []byte) bool {
+	i, c := skipValue(b, ws(b, 0), 0, HardMaxDepth, nil)
+	return c == cOK && ws(b, i) == len(b)
+}
+
+// Valid reports whether r is nil or one JSON value. Text that is not would change the meaning of the message it is written
+// into.
+func (r Raw) Valid() bool { return r == nil || Valid(r) }
+
 // Quote returns s as a JSON string.
 func Quote(s string) Raw { return AppendString(make([]byte, 0, len(s)+2), s) }
 

@@ -190,3 +190,23 @@ func TestMembers(t *testing.T) {
 	require.Equal(t, 50, strings.Count(string(wire.AppendMembers(nil, many, nil)), ":"))
 	require.Equal(t, 49, strings.Count(string(wire.AppendMembers(nil, many, func(k string) bool { return k == "7" })), ":"))
 }
+
+func TestValid(t *testing.T) {
+	for _, s := range []string{`1`, ` {"a":[null,-0.5e3,"\ud800"]} `, "\t\"é\"\r\n", `[]`,
+		strings.Repeat("[", wire.HardMaxDepth) + strings.Repeat("]", wire.HardMaxDepth)} {
+		require.True(t, wire.Valid([]byte(s)), s)
+		require.True(t, wire.Raw(s).Valid(), s)
+		for i := range min(len(s), 64) {
+			_, err := wire.ParseRaw([]byte(s[:i]))
+			require.Equal(t, err == nil, wire.Valid([]byte(s[:i])), s[:i])
+		}
+	}
+	for _, s := range []string{``, ` `, `{`, `{}}`, `1 2`, `{"a":1},"b":2`, `nul`, `NaN`, `'a'`, `{a:1}`, `[1,]`, `{"a":1,}`, "\"\x00\"",
+		"\"a\nb\"", "\"\xff\"", "\xef\xbb\xbf1", "1\x00", `01`, `+1`, `1.`, `// x`,
+		strings.Repeat("[", wire.HardMaxDepth+1) + strings.Repeat("]", wire.HardMaxDepth+1)} {
+		require.False(t, wire.Valid([]byte(s)), s)
+		require.False(t, wire.Raw(s).Valid(), s)
+	}
+	require.True(t, wire.Raw(nil).Valid(), "nil is no value at all")
+	require.Zero(t, testing.AllocsPerRun(10, func() { wire.Valid([]byte(`{"a":[1,"b\n"]}`)) }))
+}
