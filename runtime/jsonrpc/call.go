@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,16 @@ type CallOptions struct {
 	// handles notifications, before the call returns. It also makes the call
 	// ask for progress.
 	Progress func(Progress)
+	// Problems gets what was passed over in the result, when that broke its
+	// schema and was read all the same: elements of lists that could not be
+	// read, members that were missing. At most wire.DefaultMaxSkipped are
+	// kept; paths begin with "result". It is called before the call returns,
+	// on the caller's goroutine, and only when there is something to tell.
+	Problems func([]wire.Problem)
+	// StrictResult makes a result that breaks its schema an error, a
+	// *CallError (StageDecode) around a *StrictError, where it would
+	// otherwise be read as far as it can be.
+	StrictResult bool
 	// Header is handed to the carrier with the request's frame.
 	Header map[string][]string
 }
@@ -54,6 +65,7 @@ type call struct {
 	method   string
 	result   wire.Decoder // decodes the result; nil keeps it raw
 	raw      wire.Raw
+	problems []wire.Problem // that the result was forgiven
 	err      error
 	done     atomic.Bool
 	sent     atomic.Bool
@@ -65,6 +77,8 @@ type call struct {
 	progress func(Progress)
 	sub      *Subscription
 	header   map[string][]string
+	heard    func([]wire.Problem)
+	strict   bool
 	in       *inbound // the request that it is made for
 	quiet    bool     // a subscription: nobody waits for its answer
 	direct   bool     // made by a notification's handler: its answer cannot wait for that
@@ -98,7 +112,7 @@ func (c *Conn) beginFor(ctx context.Context, method string, result wire.Decoder,
 		return nil, ErrNoPeer
 	}
 	o := callOptions(ctx)
-	w := &call{method: method, result: result, ch: make(chan struct{}, 1), progress: o.Progress, header: o.Header, quiet: sub != nil, sub: sub}
+	w := &call{method: method, result: result, ch: make(chan struct{}, 1), progress: o.Progress, heard: o.Problems, strict: o.StrictResult, header: o.Header, quiet: sub != nil, sub: sub}
 	if in := inboundOf(ctx); in != nil && in.c == c {
 		if in.ex != nil {
 			w.in = in
@@ -291,7 +305,22 @@ func (c *Conn) roundTrip(ctx context.Context, w *call, params wire.Appender) err
 	if err := c.sendCall(ctx, w, params); err != nil {
 		return err
 	}
-	return c.wait(ctx, w)
+	if err := c.wait(ctx, w); err != nil {
+		return err
+	}
+	return w.judge()
+}
+
+// judge tells of what the result was forgiven, or refuses it for that.
+func (w *call) judge() error {
+	switch {
+	case len(w.problems) == 0:
+	case w.strict:
+		return &CallError{Method: w.method, ID: NewID(w.id), Stage: StageDecode, Err: &StrictError{Problems: w.problems}}
+	case w.heard != nil:
+		w.heard(slices.Clone(w.problems)) // listeners of events have it too
+	}
+	return nil
 }
 
 // sendCall sends the request. The carrier may have read the answer when it
@@ -517,15 +546,38 @@ func (c *Conn) response(env *envelope, wrong error) {
 		err = env.rpcErr
 	case env.has&hasDecoded != 0:
 	case w.result != nil:
-		if derr := wire.Decode(env.result, wire.Options{Lenient: true, Alias: true, MaxDepth: c.o.MaxDepth}, w.result); derr != nil {
-			derr = wire.Under("result", derr)
+		var derr error
+		if env.problems, derr = c.decodeResult(env.result, w.result); derr != nil {
 			c.ev.note(Event{Kind: InvalidAnswer, Method: w.method, ID: env.id, Err: derr}, env.data)
 			err = &CallError{Method: w.method, ID: env.id, Stage: StageDecode, Err: derr}
 		}
 	default:
 		w.raw = env.result
 	}
+	if len(env.problems) > 0 && wrong == nil {
+		w.problems = env.problems
+		c.ev.note(Event{Kind: ForgivenAnswer, Method: w.method, ID: env.id, Problems: w.problems}, env.data)
+	}
 	c.queue.answer(w, err)
+}
+
+// decodeResult reads a result leniently and says what was passed over.
+func (c *Conn) decodeResult(raw wire.Raw, v wire.Decoder) ([]wire.Problem, error) {
+	d := decs.Get().(*wire.Dec)
+	defer func() {
+		d.Reset(nil, wire.Options{})
+		decs.Put(d)
+	}()
+	d.Reset(raw, wire.Options{Lenient: true, Alias: true, MaxDepth: c.o.MaxDepth})
+	if err := v.DecodeJSON(d); err != nil {
+		return nil, wire.Under("result", err)
+	}
+	problems := d.Skipped()
+	for i, p := range problems {
+		under := wire.Under("result", &wire.Error{Path: p.Path}).(*wire.Error)
+		problems[i].Path = under.Path
+	}
+	return problems, nil
 }
 
 // stray counts an answer that nobody waits for.

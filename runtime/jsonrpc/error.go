@@ -256,6 +256,28 @@ func (e *ResultTypeError) Error() string { return fmt.Sprintf("unknown result ty
 // Is reports whether target is ErrResultType.
 func (e *ResultTypeError) Is(target error) bool { return target == ErrResultType }
 
+// StrictError is a result that breaks its schema, when the call asked for a
+// strict one (CallOptions.StrictResult). It unwraps to the first problem as a
+// *wire.Error.
+type StrictError struct {
+	Problems []wire.Problem // at least one, at most wire.DefaultMaxSkipped
+}
+
+// Error gives the first problem, and how many there are.
+func (e *StrictError) Error() string {
+	s := "the result breaks its schema: " + e.Problems[0].String()
+	if n := len(e.Problems); n > 1 {
+		s += fmt.Sprintf(" (the first of %d problems)", n)
+	}
+	return s
+}
+
+// Unwrap returns the first problem.
+func (e *StrictError) Unwrap() error {
+	p := e.Problems[0]
+	return &wire.Error{Kind: p.Kind, Path: p.Path, Msg: p.Msg, Offset: p.Offset}
+}
+
 // ResultError is an error value that stands for a result: a handler that
 // returns one (wrapped or not) is answered with its JSON as the result, and a
 // call whose result it is returns it. InputRequiredError and TaskCreated of

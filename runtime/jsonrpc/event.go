@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/goldwire/goldwire/runtime/wire"
 )
 
 // EventKind says what a connection met and survived.
@@ -26,6 +28,7 @@ const (
 	WrongIDAnswer                          // the id has the wrong type or spelling: "1" for 1
 	InvalidAnswer                          // both result and error, or neither, or an error that is none
 	UnreadableAnswer                       // an error without id: the peer could not read something of ours
+	ForgivenAnswer                         // it broke its schema and was read all the same; Event.Problems says where
 	DuplicateRequest                       // the id of a request that is still running
 	RefusedRequest                         // a request that the state or a bound does not allow
 	UnknownNotification                    // a notification without a handler
@@ -35,6 +38,8 @@ const (
 	UnknownCancel                          // a cancellation of nothing that runs
 	UnknownProgress                        // progress on nothing that waits
 	HandlerPanic                           // a handler panicked
+	FailedRequest                          // a handler failed with an error that the peer does not get to see
+	InvalidOutput                          // an answer of ours that is not JSON, because of a raw value in it
 	DroppedAnswer                          // an answer that could not be handed to the carrier
 	DroppedEvent                           // a listener was too slow
 	eventKinds
@@ -42,9 +47,9 @@ const (
 
 var eventNames = [eventKinds]string{
 	"bad JSON", "invalid message", "too long", "truncated", "refused batch", "late answer", "duplicate answer", "unknown answer",
-	"wrong id answer", "invalid answer", "unreadable answer", "duplicate request", "refused request", "unknown notification",
+	"wrong id answer", "invalid answer", "unreadable answer", "forgiven answer", "duplicate request", "refused request", "unknown notification",
 	"dropped notification", "overtaken notification", "failed notification", "unknown cancel", "unknown progress", "handler panic",
-	"dropped answer", "dropped event",
+	"failed request", "invalid output", "dropped answer", "dropped event",
 }
 
 // String is the kind in words.
@@ -62,6 +67,10 @@ type Event struct {
 	Method string    // where known; cut after 200 bytes
 	ID     ID        // where known, and at most 1 KiB long
 	Err    error     // what was wrong, may be nil
+	// Problems is what was passed over in a ForgivenAnswer, at most
+	// wire.DefaultMaxSkipped. Paths begin with the member of the message
+	// ("result.tools[3].name").
+	Problems []wire.Problem
 	// Sample is the start of the message, at most 512 bytes. Only the first
 	// sixteen events of a kind on a connection carry one.
 	Sample []byte

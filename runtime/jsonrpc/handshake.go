@@ -24,7 +24,7 @@ func Initialize[R, P any, PR interface {
 	raw, err := c.initialize(ctx, p)
 	r := PR(new(R))
 	if err == nil {
-		err = c.decodeHandshake(methodInitialize, raw, r)
+		err = c.decodeHandshake(ctx, methodInitialize, raw, r)
 	}
 	if err == nil {
 		err = c.declareInitialized(ctx)
@@ -112,11 +112,20 @@ func (c *Conn) abandon(ctx context.Context, err error) error {
 	return fmt.Errorf("handshake: %w", err)
 }
 
-func (c *Conn) decodeHandshake(method string, raw wire.Raw, r wire.Decoder) error {
-	if err := wire.Decode(raw, wire.Options{Lenient: true, Alias: true, MaxDepth: c.o.MaxDepth}, r); err != nil {
+// decodeHandshake reads the result of a handshake, and does for it what is done
+// for that of any call.
+func (c *Conn) decodeHandshake(ctx context.Context, method string, raw wire.Raw, r wire.Decoder) error {
+	problems, err := c.decodeResult(raw, r)
+	if err != nil {
 		return &CallError{Method: method, Stage: StageDecode, Err: err}
 	}
-	return nil
+	if len(problems) == 0 {
+		return nil
+	}
+	c.ev.note(Event{Kind: ForgivenAnswer, Method: method, Problems: problems}, raw)
+	o := callOptions(ctx)
+	w := &call{method: method, problems: problems, heard: o.Problems, strict: o.StrictResult}
+	return w.judge()
 }
 
 // Discover asks a stateless server what it offers: it sends server/discover,
@@ -140,7 +149,7 @@ func Discover[R, P any, PR interface {
 		}
 		return nil, c.abandon(ctx, err)
 	}
-	if err := c.decodeHandshake(methodDiscover, w.raw, r); err != nil {
+	if err := c.decodeHandshake(ctx, methodDiscover, w.raw, r); err != nil {
 		return nil, c.abandon(ctx, err)
 	}
 	if err := c.discovered(w.raw); err != nil {

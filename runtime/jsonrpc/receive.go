@@ -39,9 +39,11 @@ type envelope struct {
 	params  wire.Raw // as it came, unless decoded
 	decoded any      // params, by the entry's decoder
 	call    *call    // the one that a result answers, taken out of the pending ones
-	result  wire.Raw // as it came, unless the call decoded it
-	rpcErr  *Error
-	has     members
+	// problems is what was passed over in the message.
+	problems []wire.Problem
+	result   wire.Raw // as it came, unless the call decoded it
+	rpcErr   *Error
+	has      members
 }
 
 // members is a set of envelope members.
@@ -120,6 +122,7 @@ func (c *Conn) message(ctx context.Context, ex Exchange, data []byte, header map
 	err := c.read(&s.d, env)
 	if err == nil {
 		err = s.d.End()
+		env.problems = s.d.Skipped()
 	}
 	s.d.Reset(nil, wire.Options{})
 	kind := members(0)
