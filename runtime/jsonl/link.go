@@ -187,7 +187,7 @@ func (l *link) Close(ctx context.Context) error {
 	case <-l.done:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return jsonrpc.ContextError(ctx)
 	}
 }
 

@@ -110,7 +110,7 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // Dial starts the child. ctx bounds the start only.
 func (p *Process) Dial(ctx context.Context) (jsonrpc.Link, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, &SpawnError{Path: p.Path, Err: context.Cause(ctx)}
+		return nil, &SpawnError{Path: p.Path, Err: jsonrpc.ContextError(ctx)}
 	}
 	ch, err := p.start()
 	if err != nil {

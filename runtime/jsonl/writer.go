@@ -105,7 +105,7 @@ func (w *writer) waitRoom(ctx context.Context, n int, stop <-chan struct{}) erro
 		select {
 		case <-room:
 		case <-ctx.Done():
-			cause = context.Cause(ctx)
+			cause = jsonrpc.ContextError(ctx)
 		case <-timer:
 			cause = errStalled
 		case <-stop:

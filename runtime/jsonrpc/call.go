@@ -127,7 +127,7 @@ func (c *Conn) beginFor(ctx context.Context, method string, result wire.Decoder,
 		w.hard = w.started.Add(hard)
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, &CallError{Method: method, Stage: StageQueue, Err: context.Cause(ctx)}
+		return nil, &CallError{Method: method, Stage: StageQueue, Err: ContextError(ctx)}
 	}
 	limit := c.o.MaxInFlight
 	if limit <= 0 {
@@ -160,7 +160,7 @@ func (c *Conn) beginFor(ctx context.Context, method string, result wire.Decoder,
 		case <-slot:
 			continue
 		case <-ctx.Done():
-			cause = context.Cause(ctx)
+			cause = ContextError(ctx)
 		case <-expired:
 			cause = &TimeoutError{Method: method, After: w.timeout}
 		}
@@ -331,15 +331,24 @@ func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) erro
 	b = strconv.AppendInt(b, w.id, 10)
 	b = append(b, `,"method":`...)
 	b = wire.AppendString(b, w.method)
+	stage := StageSend
+	var err error
 	if params != nil {
 		b = append(b, `,"params":`...)
 		b = params.AppendJSON(b)
 	}
 	b = append(b, '}')
-	c.sent.Add(1)
+	if params != nil {
+		err = checkOutput(b, params)
+	}
 	f := Frame{Data: b, Header: w.header}
-	var err error
+	if err != nil {
+		stage = StageEncode
+	} else {
+		c.sent.Add(1)
+	}
 	switch {
+	case err != nil:
 	case w.in != nil:
 		w.in.sending.Lock()
 		if w.in.closed() {
@@ -373,12 +382,12 @@ func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) erro
 		}
 		return w.err
 	}
-	if ctx.Err() != nil && !errors.Is(err, ErrOverloaded) {
-		err = context.Cause(ctx)
-	}
-	stage := StageSend
-	if errors.Is(err, ErrOverloaded) {
+	switch {
+	case stage == StageEncode:
+	case errors.Is(err, ErrOverloaded):
 		stage = StageQueue
+	case ctx.Err() != nil:
+		err = ContextError(ctx)
 	}
 	w.err = &CallError{Method: w.method, ID: NewID(w.id), Stage: stage, Err: err}
 	w.done.Store(true)
@@ -394,7 +403,7 @@ func (c *Conn) wait(ctx context.Context, w *call) error {
 		case <-w.ch:
 		case <-ctx.Done():
 			if c.giveUp(w) {
-				cause := context.Cause(ctx)
+				cause := ContextError(ctx)
 				c.sendCancelled(w, reasonOf(cause))
 				return &CallError{Method: w.method, ID: NewID(w.id), Stage: StageReceive, Err: cause}
 			}
@@ -406,12 +415,48 @@ func (c *Conn) wait(ctx context.Context, w *call) error {
 	return w.err
 }
 
-func reasonOf(cause error) string {
-	if errors.Is(cause, context.Canceled) && cause == context.Canceled {
+// reasonOf is what the peer hears of why a call was given up.
+func reasonOf(err error) string {
+	switch e := err.(type) {
+	case *contextError:
+		return e.cause.Error()
+	case *CanceledError: // of the request that the call was made for
+		if e.Reason != "" {
+			return e.Reason
+		}
+	}
+	if errors.Is(err, context.Canceled) {
 		return "the caller gave up"
 	}
-	return cause.Error()
+	return err.Error()
 }
+
+// ContextError says why a context has ended, nil if it has not: errors.Is finds
+// ctx.Err() in it, context.Canceled or context.DeadlineExceeded, and so it finds
+// the cause that was given to context.WithCancelCause or WithTimeoutCause. In a
+// handler's context the cause is that of Peer.Cause.
+func ContextError(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+	cause := context.Cause(ctx)
+	if cause == nil || cause == err {
+		if cause = PeerOf(ctx).Cause(); cause == nil {
+			return err
+		}
+	}
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return &contextError{err: err, cause: cause}
+}
+
+// contextError is a context that ended for a reason of its own.
+type contextError struct{ err, cause error }
+
+func (e *contextError) Error() string   { return e.cause.Error() + " (" + e.err.Error() + ")" }
+func (e *contextError) Unwrap() []error { return []error{e.cause, e.err} }
 
 // giveUp takes a call out of the pending ones and remembers that an answer may
 // still come.
@@ -709,6 +754,11 @@ func (c *Conn) notify(ctx context.Context, in *inbound, method string, params wi
 	buf := getBuf()
 	defer putBuf(buf)
 	buf.b = appendNotification(buf.b, method, params)
+	if params != nil {
+		if err := checkOutput(buf.b, params); err != nil {
+			return &CallError{Method: method, Stage: StageEncode, Err: err}
+		}
+	}
 	if in == nil || in.ex == nil {
 		return c.sendFrame(ctx, nil, buf.b)
 	}

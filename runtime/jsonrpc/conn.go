@@ -130,9 +130,12 @@ func (c *Conn) Start() error {
 // Dial dials and starts a client's connection. The handshake is the caller's:
 // Initialize, Discover or Ready.
 func Dial(ctx context.Context, d Dialer, b Binder) (*Conn, error) {
-	ch, err := b.Bind()
+	ch, err := Bind(b)
 	if err != nil {
 		return nil, err
+	}
+	if isNil(d) {
+		return nil, errNoDialer
 	}
 	l, err := d.Dial(ctx)
 	if err != nil {
@@ -146,14 +149,22 @@ func Dial(ctx context.Context, d Dialer, b Binder) (*Conn, error) {
 	return c, nil
 }
 
+var (
+	errNoDialer    = errors.New("no dialer")
+	errNoTransport = errors.New("no transport")
+)
+
 // Serve serves each peer that comes, until the transport has no more or ctx
 // ends; then it drains the connections, bounded by Options.DrainTimeout, and
-// closes them. Handlers see ctx's values. It returns nil after an orderly end, ctx's cause when ctx ended
-// it, and otherwise why the transport (or its only connection) failed.
+// closes them. Handlers see ctx's values. It returns nil after an orderly end, ctx's error
+// and cause when ctx ended it, and otherwise why the transport (or its only connection) failed.
 func Serve(ctx context.Context, t Transport, b Binder) error {
-	ch, err := b.Bind()
+	ch, err := Bind(b)
 	if err != nil {
 		return err
+	}
+	if isNil(t) {
+		return errNoTransport
 	}
 	var (
 		wg    sync.WaitGroup
@@ -167,7 +178,7 @@ func Serve(ctx context.Context, t Transport, b Binder) error {
 			wg.Wait()
 			switch {
 			case ctx.Err() != nil:
-				return context.Cause(ctx)
+				return ContextError(ctx)
 			case !errors.Is(err, io.EOF):
 				return err
 			case count == 1:

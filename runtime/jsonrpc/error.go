@@ -37,9 +37,12 @@ const (
 )
 
 // Error is the error of a JSON-RPC answer: made by a handler, or received from
-// the peer. A handler that returns an *Error (wrapped or not) decides the code;
-// any other error is answered with CodeInternalError. Its methods may be called
-// on nil.
+// the peer. A handler that returns an *Error (wrapped or not) decides what the
+// peer hears. Any other error is answered with CodeInternalError and the text
+// "internal error": what went wrong here is not the peer's business. It is logged, and told to
+// the listeners (FailedRequest). Exceptions are an ArgumentError; a *wire.Error, which says what is wrong with the
+// params (CodeInvalidParams); and ErrNotAdvertised and ErrOverloaded, which have
+// codes of their own. Its methods may be called on nil.
 type Error struct {
 	Code    int64        // any 32-bit integer that JSON-RPC leaves open, or one of the Code constants
 	Message string       // one sentence for people
@@ -162,6 +165,7 @@ type Stage string
 // The stages.
 const (
 	StageConnect Stage = "connect" // dialling or the handshake
+	StageEncode  Stage = "encode"  // a raw value in the params is not JSON; nothing was sent
 	StageQueue   Stage = "queue"   // waiting for its turn; nothing was sent
 	StageSend    Stage = "send"    // being written; the peer may have part of it
 	StageReceive Stage = "receive" // sent; waiting for the answer
@@ -170,7 +174,9 @@ const (
 
 // CallError is a call that got no usable answer. It says how far it came and
 // keeps the cause: for a child process that is a *jsonl.ExitError with exit
-// code or signal and the end of stderr.
+// code or signal and the end of stderr, for params that are not JSON a
+// *wire.Error that says where. A notification whose params are not JSON fails
+// with one as well.
 type CallError struct {
 	Method string // of the call
 	ID     ID     // of its request, zero when none was made
@@ -180,6 +186,9 @@ type CallError struct {
 
 // Error names the call, its stage and the cause.
 func (e *CallError) Error() string {
+	if e.ID.IsZero() {
+		return fmt.Sprintf("%s: %s: %v", e.Method, e.Stage, e.Err)
+	}
 	return fmt.Sprintf("%s (id %s): %s: %v", e.Method, e.ID, e.Stage, e.Err)
 }
 
@@ -287,6 +296,33 @@ type ResultError interface {
 	wire.Appender
 	// IsResult marks the type.
 	IsResult()
+}
+
+// ArgumentError is an error about the arguments of a call, which whoever made
+// the call can mend; *args.Error is one. A handler of tools/call that returns
+// one (wrapped or not, but not in an *Error) is answered as its revision wants:
+// from 2025-11-25 on with a result that has isError and the error's text, so that the model reads it, before that
+// with InvalidParams. Other handlers always answer with that. Specification:
+// server/tools, error handling.
+type ArgumentError interface {
+	error
+	// InvalidParams is the error as an answer, with CodeInvalidParams. The
+	// type's Unwrap should return it as well.
+	InvalidParams() *Error
+}
+
+// argumentError finds an ArgumentError that is not hidden in an *Error, whose
+// maker has decided what the peer hears.
+func argumentError(err error) ArgumentError {
+	for ; err != nil; err = errors.Unwrap(err) {
+		switch e := err.(type) {
+		case *Error:
+			return nil
+		case ArgumentError:
+			return e
+		}
+	}
+	return nil
 }
 
 // PanicError is a handler that panicked. The peer gets CodeInternalError

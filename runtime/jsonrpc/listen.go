@@ -517,7 +517,7 @@ func Listen[P any, PP Params[P]](ctx context.Context, c *Conn, params PP, f func
 		return nil, &CallError{Method: methodListen, ID: NewID(w.id), Stage: StageReceive, Err: errNoAck}
 	case <-wait.Done():
 		s.Close()
-		return nil, context.Cause(wait)
+		return nil, ContextError(wait)
 	}
 }
 

@@ -19,6 +19,8 @@ const (
 	methodPing         = "ping"
 	methodDiscover     = "server/discover"
 	methodListen       = "subscriptions/listen"
+	methodCallTool     = "tools/call"
+	methodSetLevel     = "logging/setLevel"
 	methodInitialized  = "notifications/initialized"
 	methodCancelled    = "notifications/cancelled"
 	methodProgress     = "notifications/progress"
@@ -748,7 +750,7 @@ func (c *Conn) prepareSafely(in *inbound, params wire.Raw) (err *Error) {
 	returned := false
 	defer func() {
 		if v := recover(); v != nil {
-			err = errorOf(c.panicked(in, v))
+			err, _ = errorOf(c.panicked(in, v))
 		} else if !returned {
 			buf := getBuf()
 			c.end(in, buf, c.fail(in, buf, c.panicked(in, errGoexit)))
@@ -848,6 +850,9 @@ func (s *Service) unknown() *entry {
 		}
 		n := len(out)
 		out = wire.AppendRaw(out, r)
+		if err := badResult(out[n:], nil); err != nil {
+			return out, err
+		}
 		if s.info != nil {
 			out = addServerInfo(out, n, s.info, false)
 		}
@@ -905,16 +910,20 @@ func (c *Conn) answer(e *entry, in *inbound, buf *buffer) (code int64) {
 	out = append(out, `,"result":`...)
 	start := len(out)
 	out, err := e.call(in, in.params, out)
+	if err != nil && in.method == methodCallTool && in.svc.rules.ToolInputErrors {
+		if ae := argumentError(err); ae != nil {
+			out, err = in.svc.toolFailed(out[:start], ae.Error()), nil
+		}
+	}
 	if err != nil {
 		if re, ok := errors.AsType[ResultError](err); !ok {
 		} else if e := in.mayAsk(re); e != nil {
 			err = e
 		} else {
 			out = re.AppendJSON(out[:start])
-			if in.svc.info != nil {
+			if err = badResult(out[start:], re); err == nil && in.svc.info != nil {
 				out = addServerInfo(out, start, in.svc.info, false)
 			}
-			err = nil
 		}
 	}
 	if err != nil {
@@ -930,8 +939,23 @@ func (c *Conn) answer(e *entry, in *inbound, buf *buffer) (code int64) {
 
 // fail writes an answer that is an error into buf, and returns its code.
 func (c *Conn) fail(in *inbound, buf *buffer, err error) int64 {
-	e := errorOf(err)
+	e, hidden := errorOf(err)
+	if oe, ok := err.(*outputError); ok {
+		c.ev.note(Event{Kind: InvalidOutput, Method: in.method, ID: in.id, Err: oe.err}, buf.b)
+		hidden = false
+	}
+	if hidden && (in.Err() == nil || !errors.Is(err, in.Err())) {
+		c.ev.note(Event{Kind: FailedRequest, Method: in.method, ID: in.id, Err: err}, in.data)
+		c.ev.log.Error("handler failed", "method", in.method, "id", in.id.String(), "err", err)
+	}
 	buf.b = appendError(buf.b[:0], in.id, false, e)
+	if e.Data != nil || len(e.Extra) > 0 {
+		if err := checkOutput(buf.b, nil); err != nil {
+			c.ev.note(Event{Kind: InvalidOutput, Method: in.method, ID: in.id, Err: err}, buf.b)
+			e = &Error{Code: e.Code, Message: e.Message} // what can be said
+			buf.b = appendError(buf.b[:0], in.id, false, e)
+		}
+	}
 	if in.method == methodInitialize && !in.svc.rules.Stateless && c.side == ServerSide {
 		c.mu.Lock()
 		_ = c.transition(methodInitialize, Connecting)
@@ -957,29 +981,51 @@ func (c *Conn) panicked(in *inbound, v any) error {
 	return p
 }
 
-// errorOf is what the peer hears of an error. It may panic where the error's
-// own methods do.
-func errorOf(err error) *Error {
+func internalError(cause error) *Error {
+	return &Error{Code: CodeInternalError, Message: "internal error", Cause: cause}
+}
+
+// errorOf is what the peer hears of an error, and whether nobody has heard yet
+// what that hides. It may panic where the error's own methods do.
+func errorOf(err error) (e *Error, hidden bool) {
 	if e, ok := errors.AsType[*PanicError](err); ok && e != nil {
-		return &Error{Code: CodeInternalError, Message: "internal error", Cause: e}
+		return internalError(e), false
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		if e == nil {
-			e = &Error{Code: CodeInternalError, Message: "internal error", Cause: err}
+			return internalError(err), true
 		}
-		return e
+		return e, false
 	}
-	if e, ok := errors.AsType[*wire.Error](err); ok && e != nil {
-		return invalidParams(e)
+	// What is wrong with the answer of another peer is nothing to tell this one.
+	_, call := errors.AsType[*CallError](err)
+	if e, ok := errors.AsType[*wire.Error](err); ok && e != nil && !call {
+		return invalidParams(e), false
 	}
-	e := &Error{Code: CodeInternalError, Message: err.Error(), Cause: err}
-	switch {
-	case errors.Is(err, ErrNotAdvertised):
-		e.Code = CodeMethodNotFound
-	case errors.Is(err, ErrOverloaded):
-		e.Code, e.Data = CodeOverloaded, overloadData
+	if e, ok := errors.AsType[*NotAdvertisedError](err); ok && e != nil {
+		return methodNotFound(e.Method), false
 	}
-	return e
+	if errors.Is(err, ErrOverloaded) {
+		return &Error{Code: CodeOverloaded, Message: "overloaded: try again later", Data: overloadData, Cause: err}, true
+	}
+	return internalError(err), true
+}
+
+// toolFailed appends the result of a tool whose arguments were wrong, with the
+// text that the model gets to read.
+func (s *Service) toolFailed(out []byte, text string) []byte {
+	n := len(out)
+	out = append(out, '{')
+	if s.rules.Stateless {
+		out = append(out, `"resultType":"complete",`...)
+	}
+	out = append(out, `"content":[{"type":"text","text":`...)
+	out = wire.AppendString(out, text)
+	out = append(out, `}],"isError":true}`...)
+	if s.info != nil {
+		out = addServerInfo(out, n, s.info, true)
+	}
+	return out
 }
 
 // appendError appends an answer that is an error. A zero id is left out or

@@ -252,10 +252,17 @@ func TestHandlerErrors(t *testing.T) {
 		{"an error of its own", func() error {
 			return fmt.Errorf("wrapped: %w", &jsonrpc.Error{Code: -32002, Message: "gone", Data: wire.Raw(`{"uri":"x"}`), Extra: wire.Members{{Name: "more", Value: wire.Raw("1")}}})
 		}, `{"code":-32002,"message":"gone","data":{"uri":"x"},"more":1}`},
-		{"any error", func() error { return errors.New("broken") }, `{"code":-32603,"message":"broken"}`},
+		{"any error", func() error { return errors.New("secret") }, `{"code":-32603,"message":"internal error"}`},
+		{"an error about another peer's answer", func() error {
+			return &jsonrpc.CallError{Method: "m", Err: &wire.Error{Kind: wire.ErrType, Path: "result", Msg: "secret"}}
+		}, `{"code":-32603,"message":"internal error"}`},
+		{"an answer of another peer", func() error {
+			return fmt.Errorf("x: %w", &jsonrpc.Error{Code: -32002, Message: "gone", Remote: true})
+		}, `{"code":-32002,"message":"gone"}`},
+		{"raw data that is not JSON", func() error { return &jsonrpc.Error{Code: -1, Message: "no", Data: wire.Raw("{")} }, `{"code":-1,"message":"no"}`},
 		{"a decoding error", func() error { return wire.Decode([]byte(`{"name":1}`), wire.Options{}, new(callToolParams)) }, `{"code":-32602,"message":"invalid params: name: want a string, got a number"}`},
-		{"not advertised", func() error { return &jsonrpc.NotAdvertisedError{Method: "m", Capability: "c"} }, `{"code":-32601,"message":"*"}`},
-		{"overload", func() error { return &jsonrpc.OverloadError{What: "x", Limit: 1} }, `{"code":-31001,"message":"*","data":{"retryAfterMs":1000}}`},
+		{"not advertised", func() error { return &jsonrpc.NotAdvertisedError{Method: "m", Capability: "c"} }, `{"code":-32601,"message":"method not found: m"}`},
+		{"overload", func() error { return &jsonrpc.OverloadError{What: "x", Limit: 1} }, `{"code":-31001,"message":"overloaded: try again later","data":{"retryAfterMs":1000}}`},
 		{"a panic", func() error { panic("secret") }, `{"code":-32603,"message":"internal error"}`},
 		{"a nil pointer", func() error { return (*ownError)(nil) }, `{"code":-32603,"message":"internal error"}`},
 		{"a nil *Error", func() error { return (*jsonrpc.Error)(nil) }, `{"code":-32603,"message":"internal error"}`},
@@ -272,6 +279,12 @@ func TestHandlerErrors(t *testing.T) {
 			p := oldTap(t, s)
 			go p.push(request("2", "tools/call", `{"name":"x"}`))
 			p.talk(`< {"jsonrpc":"2.0","id":2,"error":` + c.want + `}`)
+			hidden := 0
+			if strings.HasPrefix(c.name, "any error") || strings.Contains(c.name, "another peer's") {
+				hidden = 1
+				require.Contains(t, log.String(), "secret")
+			}
+			require.GreaterOrEqual(t, count(p.conn, jsonrpc.FailedRequest), hidden)
 			if c.name == "a panic" {
 				require.Contains(t, log.String(), "secret")
 				require.Contains(t, log.String(), "server_test.go", "the stack")

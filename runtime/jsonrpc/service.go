@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"reflect"
 	"sync"
 	"time"
 
@@ -128,6 +130,7 @@ type Service struct {
 	info    []byte   // "…/serverInfo":{…} for the _meta of results, nil if not added
 	hub     *Hub
 	own     func() *gate // what may be sent as far as the own capabilities say
+	invalid error        // what keeps it from being used
 }
 
 // entry is what is registered for a method.
@@ -151,6 +154,10 @@ func NewService(o ServiceOptions) *Service {
 	}
 	if o.Capabilities != nil {
 		s.caps = o.Capabilities.AppendJSON(nil)
+		s.invalid = wire.Under("capabilities", checkOutput(s.caps, nil))
+	}
+	if o.Info != nil && s.invalid == nil {
+		s.invalid = wire.Under("info", checkOutput(o.Info.AppendJSON(nil), nil))
 	}
 	if s.rules.Stateless && o.Side == ServerSide && o.Info != nil {
 		s.info = o.Info.AppendJSON(append(wire.AppendString(nil, metaServerInfo), ':'))
@@ -189,8 +196,44 @@ func (s *Service) Method(name string) *Method { return s.methods[name] }
 // Capabilities is what this side advertises, as JSON; nil if not given.
 func (s *Service) Capabilities() wire.Raw { return s.caps }
 
-// Bind returns the service itself.
-func (s *Service) Bind() (Chooser, error) { return s, nil }
+// Bind returns the service itself. It fails with a *wire.Error when a raw value
+// in its capabilities or its info is not JSON.
+func (s *Service) Bind() (Chooser, error) {
+	if s.invalid != nil {
+		return nil, s.invalid
+	}
+	return s, nil
+}
+
+// Bind binds what the user gave to a transport: it fails where b.Bind does, and
+// when b, or what it binds, is nil.
+func Bind(b Binder) (Chooser, error) {
+	if isNil(b) {
+		return nil, errNoBinder
+	}
+	ch, err := b.Bind()
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := ch.(*Service); ok && s != nil {
+		return s.Bind()
+	}
+	if isNil(ch) {
+		return nil, fmt.Errorf("%T binds nothing", b)
+	}
+	return ch, nil
+}
+
+var errNoBinder = errors.New("no server or client to bind")
+
+// isNil reports whether an interface holds nothing, or a nil pointer.
+func isNil(x any) bool {
+	if x == nil {
+		return true
+	}
+	v := reflect.ValueOf(x)
+	return v.Kind() == reflect.Pointer && v.IsNil()
+}
 
 // Choose returns the service itself.
 func (s *Service) Choose(*Conn, *Peek) *Service { return s }
@@ -225,6 +268,9 @@ func HandleRequest[P, R any, PP interface {
 		}
 		n := len(out)
 		out = r.AppendJSON(out)
+		if err := badResult(out[n:], r); err != nil {
+			return out, err
+		}
 		if s.info == nil {
 			return out, nil
 		}

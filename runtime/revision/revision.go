@@ -47,6 +47,10 @@ type Rules struct {
 	Completions bool
 	// Tasks: params may ask for a task and results may hold one.
 	Tasks bool
+	// ToolInputErrors: arguments that do not fit a tool are answered with a
+	// result that has isError, for the model to mend; older revisions answer
+	// with an error, -32602 (server/tools, error handling).
+	ToolInputErrors bool
 	// StrictVersion: both sides MUST keep to what was negotiated (SHOULD in
 	// older revisions).
 	StrictVersion bool
@@ -108,7 +112,7 @@ var table = []Rules{
 	},
 	{
 		Revision: V20251125, Ping: true, ServerRequests: true, ServerCancels: true, ClientProgress: true, Completions: true, StrictVersion: true,
-		AbsentID: true, Tasks: true,
+		AbsentID: true, Tasks: true, ToolInputErrors: true,
 		HTTP: HTTPRules{
 			Sessions: true, SessionHeader: "MCP-Session-Id", GetStream: true, Resume: true, Priming: true, VersionHeader: true, AbsentVersion: V20250326,
 			OriginForbidden: true, UnknownMethodStatus: 200,
@@ -116,7 +120,8 @@ var table = []Rules{
 	},
 	{
 		Revision: V20260728, Stateless: true, Listen: true, ServerCancels: true, Completions: true, StrictVersion: true, AbsentID: true,
-		HTTP: HTTPRules{VersionHeader: true, MethodHeaders: true, OriginForbidden: true, CloseCancels: true, UnknownMethodStatus: 404},
+		ToolInputErrors: true,
+		HTTP:            HTTPRules{VersionHeader: true, MethodHeaders: true, OriginForbidden: true, CloseCancels: true, UnknownMethodStatus: 404},
 	},
 }
 

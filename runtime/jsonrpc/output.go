@@ -1,0 +1,126 @@
+package jsonrpc
+
+import (
+	"reflect"
+	"sync"
+
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// scanned bounds, in bytes, the messages that are looked at as a whole before
+// they are sent. In longer ones, which are mostly texts of ours, only the raw
+// values are.
+const scanned = 64 << 10
+
+// checkOutput holds that b, which v wrote, is one JSON value. With a wire.Raw in
+// v that the user made it may not be, and the peer could at best answer such a
+// message with an error without id. A nil v means that b is looked at as a
+// whole.
+func checkOutput(b []byte, v any) error {
+	if len(b) > scanned && v != nil && eachRaw(reflect.ValueOf(v), checkRaw) == nil {
+		return nil
+	}
+	return checkRaw(b)
+}
+
+// outputError is a result that is not JSON.
+type outputError struct{ err error }
+
+func (e *outputError) Error() string { return "the result is not JSON: " + e.err.Error() }
+
+// badResult is checkOutput for a result, an *outputError.
+func badResult(b []byte, v any) error {
+	if err := checkOutput(b, v); err != nil {
+		return &outputError{wire.Under("result", err)}
+	}
+	return nil
+}
+
+func checkRaw(b wire.Raw) error {
+	if len(b) == 0 {
+		return nil // it is written as null, or not at all
+	}
+	d := decs.Get().(*wire.Dec)
+	d.Reset(b, wire.Options{Alias: true, MaxDepth: wire.HardMaxDepth})
+	_, err := d.Raw()
+	if err == nil {
+		err = d.End()
+	}
+	d.Reset(nil, wire.Options{})
+	decs.Put(d)
+	return err
+}
+
+var rawType = reflect.TypeFor[wire.Raw]()
+
+// eachRaw calls f for the raw values that v holds, until one fails.
+func eachRaw(v reflect.Value, f func(wire.Raw) error) error {
+	if !v.IsValid() || !holdsRaw(v.Type()) {
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return eachRaw(v.Elem(), f)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if err := eachRaw(v.Field(i), f); err != nil {
+				return err
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		if isRaw(v.Type()) {
+			return f(v.Bytes())
+		}
+		for i := range v.Len() {
+			if err := eachRaw(v.Index(i), f); err != nil {
+				return err
+			}
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			if err := eachRaw(it.Value(), f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isRaw reports whether t is wire.Raw, or a type made of it that writes itself.
+func isRaw(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+}
+
+var rawHolders sync.Map // reflect.Type → bool
+
+// holdsRaw reports whether values of a type may hold raw ones.
+func holdsRaw(t reflect.Type) bool {
+	if is, ok := rawHolders.Load(t); ok {
+		return is.(bool)
+	}
+	is := findsRaw(t, map[reflect.Type]bool{})
+	rawHolders.Store(t, is)
+	return is
+}
+
+func findsRaw(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Interface:
+		return true
+	case reflect.Pointer, reflect.Map, reflect.Array:
+		return findsRaw(t.Elem(), seen)
+	case reflect.Slice:
+		return isRaw(t) || findsRaw(t.Elem(), seen)
+	case reflect.Struct:
+		for f := range t.Fields() {
+			if findsRaw(f.Type, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
