@@ -73,7 +73,7 @@ func TestClientHandshake(t *testing.T) {
 			_, err := jsonrpc.Initialize[raw](context.Background(), p.conn, &oldParams{})
 			done <- err
 		}()
-		p.talk(`< {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, `> {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}`)
+		p.talk(`< {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, `> {"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}`)
 		var e *jsonrpc.Error
 		require.ErrorAs(t, <-done, &e)
 		require.True(t, e.Remote)

@@ -245,13 +245,17 @@ func (e *DirectionError) Error() string {
 // VersionError is a peer that speaks no version of ours.
 type VersionError struct {
 	Ours   []string // what this side speaks
-	Theirs []string // what the peer named
+	Theirs []string // what the peer named, or was found out to speak
+	Cause  error    // the *Error that the peer refused ours with, nil if it did not
 }
 
 // Error names the versions of both.
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("no common protocol version: we speak %q, the peer %q", e.Ours, e.Theirs)
 }
+
+// Unwrap returns the cause.
+func (e *VersionError) Unwrap() error { return e.Cause }
 
 // ResultTypeError is a result whose resultType is neither complete nor
 // anything else that the method may return. errors.Is(err, ErrResultType).

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/goldwire/goldwire/runtime/revision"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -62,7 +64,7 @@ func (c *Conn) initialize(ctx context.Context, params wire.Appender) (wire.Raw, 
 		return nil, err
 	}
 	if err := c.roundTrip(ctx, w, params); err != nil {
-		return nil, err
+		return nil, c.refused(ctx, methodInitialize, err)
 	}
 	raw := w.raw
 	version, _ := raw.Get("protocolVersion").Str()
@@ -131,9 +133,8 @@ func (c *Conn) decodeHandshake(ctx context.Context, method string, raw wire.Raw,
 // Discover asks a stateless server what it offers: it sends server/discover,
 // checks that the answer lists the service's revision (*VersionError),
 // remembers the peer's info and capabilities, and is ready. When it fails it
-// closes the connection, unless the peer answered with an error: then the
-// connection stays as it was, so that an older revision can be tried on it.
-// Specification: server/discover, basic/versioning (2026-07-28).
+// closes the connection; Probe does not. Specification: server/discover,
+// basic/versioning (2026-07-28).
 func Discover[R, P any, PR interface {
 	*R
 	wire.Decoder
@@ -144,10 +145,7 @@ func Discover[R, P any, PR interface {
 		return nil, c.abandon(ctx, err)
 	}
 	if err := c.roundTrip(ctx, w, withMetadata(c, w, params)); err != nil {
-		if e, ok := err.(*Error); ok {
-			return nil, e
-		}
-		return nil, c.abandon(ctx, err)
+		return nil, c.abandon(ctx, c.refused(ctx, methodDiscover, err))
 	}
 	if err := c.decodeHandshake(ctx, methodDiscover, w.raw, r); err != nil {
 		return nil, c.abandon(ctx, err)
@@ -161,11 +159,7 @@ func Discover[R, P any, PR interface {
 func (c *Conn) discovered(raw wire.Raw) error {
 	s := Session{Info: raw.Get("_meta").Get(metaServerInfo), Capabilities: capabilitiesOf(raw), Result: raw}
 	s.Instructions, _ = raw.Get("instructions").Str()
-	for v := range raw.Get("supportedVersions").Elems() {
-		if name, ok := v.Str(); ok {
-			s.Supported = append(s.Supported, name)
-		}
-	}
+	s.Supported = versionsIn(raw.Get("supportedVersions"))
 	svc := c.Service()
 	if svc == nil {
 		svc = c.ch.Choose(c, &Peek{Method: methodDiscover})
@@ -185,4 +179,81 @@ func (c *Conn) discovered(raw wire.Raw) error {
 		return nil
 	}
 	return c.transition(methodDiscover, Ready)
+}
+
+// refused looks at how a peer refused a handshake. When it named the versions
+// that it speaks, or does so when the handshake of the other era is tried, and
+// ours is not among them, the error becomes a *VersionError. Specification:
+// basic/versioning (2026-07-28), basic/lifecycle, version negotiation.
+func (c *Conn) refused(ctx context.Context, method string, err error) error {
+	e, ok := err.(*Error)
+	svc := c.Service()
+	if !ok || svc == nil {
+		return err
+	}
+	theirs := supportedBy(e)
+	if theirs == nil {
+		switch e.Code {
+		case CodeMethodNotFound, CodeInvalidRequest, CodeInvalidParams:
+			theirs = c.askOtherEra(ctx, method)
+		}
+	}
+	if len(theirs) == 0 || slices.Contains(theirs, svc.o.Revision) {
+		return err
+	}
+	return &VersionError{Ours: []string{svc.o.Revision}, Theirs: theirs, Cause: e}
+}
+
+// supportedBy is the list of versions in the data of an error, nil if there is
+// none.
+func supportedBy(err error) (versions []string) {
+	e, ok := err.(*Error)
+	if !ok {
+		return nil
+	}
+	return versionsIn(e.Data.Get("supported"))
+}
+
+func versionsIn(list wire.Raw) (versions []string) {
+	for v := range list.Elems() {
+		if s, ok := v.Str(); ok {
+			versions = append(versions, s)
+		}
+	}
+	return versions
+}
+
+// otherEraTimeout bounds what is asked only to make an error say more.
+const otherEraTimeout = 5 * time.Second
+
+// askOtherEra makes the first request of the other era's handshake, and returns
+// the versions that come of it.
+func (c *Conn) askOtherEra(ctx context.Context, method string) []string {
+	ctx = WithCallOptions(ctx, CallOptions{Timeout: new(otherEraTimeout)})
+	if method == methodInitialize {
+		raw, err := CallRaw(ctx, c, methodDiscover, discoverParams())
+		if err != nil {
+			return supportedBy(err)
+		}
+		return versionsIn(raw.Get("supportedVersions"))
+	}
+	raw, err := CallRaw(ctx, c, methodInitialize, initializeParams())
+	if err != nil {
+		return supportedBy(err)
+	}
+	if v, ok := raw.Get("protocolVersion").Str(); ok {
+		return []string{v}
+	}
+	return nil
+}
+
+// discoverParams are the params of a discovery by nobody in particular.
+func discoverParams() wire.Raw {
+	newest := revision.Stateless()
+	return wire.Raw(`{"_meta":{"` + metaVersion + `":"` + newest[len(newest)-1] + `","` + metaCapabilities + `":{}}}`)
+}
+
+// initializeParams are the same for initialize.
+func initializeParams() wire.Raw {
+	return wire.Raw(`{"protocolVersion":"` + revision.LatestStateful() + `","capabilities":{},"clientInfo":{"name":"goldwire","version":"1"}}`)
 }

@@ -257,27 +257,6 @@ func TestModernClient(t *testing.T) {
 	})
 }
 
-// TestDiscoverRefused: a peer that answers with an error keeps its connection;
-// one that does not list our version loses it.
-func TestDiscoverRefused(t *testing.T) {
-	for say, closed := range map[string]bool{
-		`"error":{"code":-32601,"message":"no"}`:                          false,
-		`"result":{"supportedVersions":["2030-01-01"],"capabilities":{}}`: true,
-		`"result":{}`: true,
-	} {
-		p := newTap(t, newClient{}, jsonrpc.ClientSide)
-		done := make(chan error, 1)
-		go func() {
-			_, err := jsonrpc.Discover[raw](context.Background(), p.conn, &newParams{})
-			done <- err
-		}()
-		p.talk(`< {"jsonrpc":"2.0","id":1,"method":"server/discover","params":"*"}`, `> {"jsonrpc":"2.0","id":1,`+say+`}`)
-		err := <-done
-		require.Error(t, err)
-		require.Equal(t, closed, p.conn.State() == jsonrpc.Closed, err)
-	}
-}
-
 // TestClientOfStatelessAnswersNothing: requests of a server are counted, never
 // answered.
 func TestClientOfStatelessAnswersNothing(t *testing.T) {
