@@ -33,13 +33,17 @@ type Options struct {
 	// Revisions to judge: none for the newest of each era that the target
 	// speaks, "all" for every one it speaks, or their names.
 	Revisions []string
-	// Checks are patterns (path.Match) of the ids of checks to judge; none for
-	// all. A pattern that matches nothing is an error.
+	// Checks are patterns (path.Match) of what to judge; none for all. A
+	// pattern selects a check by its id, by the area of one of its
+	// requirements ("tools"), or by a requirement ("legacy/tools-*"), the
+	// latter two in the revisions in which that requirement holds. A pattern
+	// that matches nothing is an error.
 	Checks []string
 	// Must leaves out checks whose breach would be a warning.
 	Must bool
 	// Allow and Deny name tools that may be called though they are not marked
-	// read-only, and tools that are never called; "*" is all.
+	// read-only, and tools that are never called; "*" is all. A name that the
+	// server does not list ends the run before any tool is called.
 	Allow, Deny []string
 	Limits      check.Limits
 	// Progress is told what happens; calls come from one goroutine.
@@ -100,11 +104,17 @@ func (e *SilentError) Error() string {
 type RevisionError struct {
 	Asked  []string
 	Speaks []string
+	Frames []result.Frame // where it speaks none: what it was asked and what it said
 }
 
 func (e *RevisionError) Error() string {
 	if len(e.Speaks) == 0 {
-		return "the server answers, but agrees to no revision of the protocol"
+		var b strings.Builder
+		b.WriteString("the server answers, but agrees to no revision of the protocol")
+		for _, f := range e.Frames {
+			b.WriteString("\n  " + f.Text)
+		}
+		return b.String()
 	}
 	return fmt.Sprintf("the server does not speak %s; it speaks %s", strings.Join(e.Asked, ", "), strings.Join(e.Speaks, ", "))
 }
@@ -114,8 +124,8 @@ var ErrNoCheck = errors.New("no check matches")
 
 // Run drives the target and judges it. The report holds whatever was found
 // when the context ends early, together with its error. Other errors are
-// *StartError, *DiedError, *SilentError, *RevisionError, ErrNoCheck and what
-// Options.Save returned.
+// *StartError, *DiedError, *SilentError, *RevisionError, *check.ToolError, ErrNoCheck
+// and what Options.Save returned.
 func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	checks, err := Select(o)
 	if err != nil {
@@ -134,6 +144,13 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	}
 	revs, err := choose(o.Revisions, found.Speaks)
 	if err != nil {
+		var none *RevisionError
+		if errors.As(err, &none) && len(none.Speaks) == 0 {
+			none.Frames = found.Said()
+		}
+		return nil, err
+	}
+	if err := o.anyIn(checks, revs); err != nil {
 		return nil, err
 	}
 	rep.Revisions = revs
@@ -145,31 +162,80 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	return rep, nil
 }
 
-// Select gives the checks that the options leave, in the order of the lists.
-// ErrNoCheck when a pattern matches none.
+// Select gives the checks that the options leave in one of the revisions that
+// they name, in the order of the lists. ErrNoCheck when a pattern matches none
+// at all, or none of them is left.
 func Select(o Options) ([]check.Check, error) {
 	all := check.All()
-	if len(o.Checks) == 0 {
-		return all, nil
-	}
-	keep := map[string]bool{}
 	for _, pat := range o.Checks {
+		if pat == "" {
+			return nil, errors.New("an empty pattern matches no check")
+		}
+		one := Options{Checks: []string{pat}}
 		n := 0
-		for _, k := range all {
-			ok, err := path.Match(pat, k.ID)
-			if err != nil {
-				return nil, fmt.Errorf("pattern %q: %w", pat, err)
-			}
-			if ok {
-				keep[k.ID] = true
-				n++
+		for i := range all {
+			for _, rev := range check.Revisions() {
+				ok, err := one.Judges(&all[i], rev)
+				if err != nil {
+					return nil, err
+				}
+				n += btoi(ok)
 			}
 		}
 		if n == 0 {
 			return nil, fmt.Errorf("%w %q", ErrNoCheck, pat)
 		}
 	}
-	return slices.DeleteFunc(all, func(k check.Check) bool { return !keep[k.ID] }), nil
+	revs := slices.DeleteFunc(check.Revisions(), func(rev string) bool {
+		return len(o.Revisions) > 0 && o.Revisions[0] != "all" && !slices.Contains(o.Revisions, rev)
+	})
+	if len(revs) == 0 { // whether there are such revisions is told elsewhere
+		return all, nil
+	}
+	return all, o.anyIn(all, revs)
+}
+
+// Judges reports whether the options leave a check in a revision. The error
+// says which pattern is malformed.
+func (o *Options) Judges(k *check.Check, rev string) (bool, error) {
+	bound := k.Bound(rev)
+	if len(bound) == 0 || o.Must && k.Warns(rev) {
+		return false, nil
+	}
+	for _, pat := range o.Checks {
+		names := []string{k.ID}
+		for _, r := range bound {
+			names = append(names, r.ID, r.Area())
+		}
+		for _, name := range names {
+			if ok, err := path.Match(pat, name); err != nil {
+				return false, fmt.Errorf("pattern %q: %w", pat, err)
+			} else if ok {
+				return true, nil
+			}
+		}
+	}
+	return len(o.Checks) == 0, nil
+}
+
+// anyIn gives ErrNoCheck when the options leave none of the checks in any of
+// the revisions.
+func (o *Options) anyIn(checks []check.Check, revs []string) error {
+	for i := range checks {
+		for _, rev := range revs {
+			if ok, err := o.Judges(&checks[i], rev); ok || err != nil {
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("%w in %s: %s", ErrNoCheck, strings.Join(revs, ", "), strings.Join(o.Checks, ", "))
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // choose selects from what the target speaks.
@@ -252,11 +318,11 @@ func (r *runner) explore() (*check.Exploration, error) {
 }
 
 func (r *runner) judge(rev string, checks []check.Check, found *check.Exploration) error {
-	traces := check.Drive(r.ctx, r.launcher, check.DriveOptions{
+	traces, err := check.Drive(r.ctx, r.launcher, check.DriveOptions{
 		Revision: rev, Probes: check.Probes(), Limits: r.o.Limits, Allow: r.o.Allow, Deny: r.o.Deny, Started: found.Started,
 		Progress: func(what string) { r.tell(Progress{Revision: rev, Probe: what}) },
 	})
-	if err := r.save(traces...); err != nil {
+	if err := errors.Join(err, r.save(traces...)); err != nil {
 		return err
 	}
 	return r.verdicts(rev, checks, traces, found.Traces)
@@ -273,7 +339,9 @@ func (r *runner) verdicts(rev string, checks []check.Check, traces, offers []*ch
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		if !k.Applies(rev) || r.o.Must && k.Warns(rev) {
+		if ok, err := r.o.Judges(k, rev); err != nil {
+			return err
+		} else if !ok {
 			continue
 		}
 		v := k.Verdict(rev, facts, traces, offers)

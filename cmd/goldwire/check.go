@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -39,12 +40,18 @@ says which rules of each revision it keeps. Without CMD the built-in reference
 server is judged.
 
 Nothing has to be prepared in the server. Only tools that it marks read-only
-are called, unless --allow-tool names others.
+are called, unless --allow-tool names others. A tool that --allow-tool or
+--deny-tool names has to be in the server's list: else the command ends with
+status 2 before any tool is called.
 
 Exit status: 0 no MUST was broken; 1 one was; 2 the command line makes no
 sense; 3 the server could not be started, stayed silent or ended before it had
-answered; 5 nothing could be observed, or the checker itself failed.`,
+answered; 5 nothing could be observed, the checker itself failed, or nothing
+was found broken but checks of a MUST were blocked (by a server that ended
+between requests, hung, or wrote more than is recorded), so that nobody can
+say that the server conforms.`,
 		Example: `  goldwire check -- npx -y @modelcontextprotocol/server-everything
+  goldwire check --only tools --only legacy/jsonrpc-* -- ./my-server --stdio
   goldwire check --revision all --format json --output report.json -- ./my-server --stdio`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -52,10 +59,10 @@ answered; 5 nothing could be observed, or the checker itself failed.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.revision, "revision", "auto", "revisions to judge by: auto (the newest of each era that the server speaks), all (that it speaks), or a comma-separated `LIST`")
 	fl.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text or json")
-	fl.StringVar(&f.output, "output", "", "write the report to `FILE` instead of stdout")
+	fl.StringVar(&f.output, "output", "", "write the report to `FILE`, - for stdout")
 	fl.StringVar(&f.level, "level", "should", "weakest `LEVEL` of rules to judge: must, should or may (breaking a MAY is never a finding)")
-	fl.StringSliceVar(&f.only, "only", nil, "judge only checks whose id matches `PATTERN` (as in tools-*); may be repeated")
-	fl.BoolVar(&f.list, "list", false, "list the checks instead of running them")
+	fl.StringSliceVar(&f.only, "only", nil, "judge only what matches `PATTERN`: ids of checks (tool-*), areas (tools) or requirements (legacy/tools-*); may be repeated")
+	fl.BoolVar(&f.list, "list", false, "list the checks that the other flags select, as text or as JSON, instead of running them")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to start and give its first answer; later answers get at most 10s of it")
 	fl.StringSliceVar(&f.allow, "allow-tool", nil, "a tool that may be called though it is not marked read-only, * for all; may be repeated")
 	fl.StringSliceVar(&f.deny, "deny-tool", nil, "a tool that is never called, * for all; may be repeated")
@@ -72,7 +79,14 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 		return &exitError{exitUsage, fmt.Errorf("put -- before the server's command: goldwire check -- %s", strings.Join(args, " "))}
 	}
 	if f.list {
-		return list(cmd.OutOrStdout(), opts)
+		out, closeOut, err := f.open(cmd.OutOrStdout())
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		return errors.Join(f.writeList(out, opts), closeOut())
+	}
+	if len(args) == 0 && cmd.ArgsLenAtDash() >= 0 {
+		return &exitError{exitUsage, errors.New("no command stands behind --; without -- the built-in reference server is judged")}
 	}
 	if len(args) == 0 {
 		self, err := os.Executable()
@@ -107,6 +121,14 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 
 func (f *checkFlags) options(cmd *cobra.Command) (conformance.Options, error) {
 	o := conformance.Options{Checks: f.only, Allow: f.allow, Deny: f.deny}
+	for _, list := range []struct {
+		flag   string
+		values []string
+	}{{"only", f.only}, {"allow-tool", f.allow}, {"deny-tool", f.deny}} {
+		if cmd.Flags().Changed(list.flag) && (len(list.values) == 0 || slices.Contains(list.values, "")) {
+			return o, fmt.Errorf("--%s is given without a value", list.flag)
+		}
+	}
 	switch f.revision {
 	case "auto":
 	case "all":
@@ -149,7 +171,7 @@ func (f *checkFlags) options(cmd *cobra.Command) (conformance.Options, error) {
 }
 
 func (f *checkFlags) open(stdout io.Writer) (io.Writer, func() error, error) {
-	if f.output == "" {
+	if f.output == "" || f.output == "-" {
 		return stdout, func() error { return nil }, nil
 	}
 	file, err := os.Create(f.output)
@@ -178,11 +200,12 @@ func startFailure(err error) error {
 		start  *conformance.StartError
 		died   *conformance.DiedError
 		silent *conformance.SilentError
+		tool   *check.ToolError
 	)
 	switch {
 	case errors.As(err, &start), errors.As(err, &died), errors.As(err, &silent):
 		return &exitError{exitTarget, err}
-	case errors.Is(err, conformance.ErrNoCheck):
+	case errors.Is(err, conformance.ErrNoCheck), errors.As(err, &tool):
 		return &exitError{exitUsage, err}
 	case errors.Is(err, context.Canceled):
 		return &exitError{exitNoResult, errors.New("interrupted")}
@@ -190,38 +213,79 @@ func startFailure(err error) error {
 	return &exitError{exitNoResult, err}
 }
 
-// list prints id, level, revisions and title of the selected checks.
-func list(w io.Writer, o conformance.Options) error {
+// listed is one check as --list --format json prints it, in an array.
+type listed struct {
+	Check        string   `json:"check"`
+	Title        string   `json:"title"`
+	Level        string   `json:"level"` // MUST where breaking it is a failure in one of the revisions, else SHOULD
+	Layer        string   `json:"layer"`
+	Areas        []string `json:"areas"`
+	Revisions    []string `json:"revisions"` // of those selected
+	Requirements []string `json:"requirements"`
+}
+
+// writeList prints the checks that the options select.
+func (f *checkFlags) writeList(w io.Writer, o conformance.Options) error {
 	checks, err := conformance.Select(o)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
+	list := []listed{}
 	for i := range checks {
-		k := &checks[i]
-		var revs []string
-		warns := true
-		for _, rev := range check.Revisions() {
-			if k.Applies(rev) {
-				revs = append(revs, rev)
-				warns = warns && k.Warns(rev)
-			}
+		l, err := describe(&checks[i], o)
+		if err != nil {
+			return &exitError{exitUsage, err}
 		}
-		if len(revs) == 0 || o.Must && warns {
-			continue
+		if len(l.Revisions) > 0 {
+			list = append(list, l)
 		}
-		level := "MUST"
-		if warns {
-			level = "SHOULD"
+	}
+	if f.format == "json" {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "\t")
+		return e.Encode(list)
+	}
+	for _, l := range list {
+		span := l.Revisions[0]
+		if n := len(l.Revisions); n > 1 {
+			span += "…" + l.Revisions[n-1]
 		}
-		span := revs[0]
-		if len(revs) > 1 {
-			span += "…" + revs[len(revs)-1]
-		}
-		if _, err := fmt.Fprintf(w, "%-40s %-6s %-21s  %s\n", k.ID, level, span, k.Title); err != nil {
+		if _, err := fmt.Fprintf(w, "%-40s %-6s %-21s  %s\n", l.Check, l.Level, span, l.Title); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// describe gives a check in the revisions that the options select it in; none
+// when they do not.
+func describe(k *check.Check, o conformance.Options) (listed, error) {
+	l := listed{Check: k.ID, Title: k.Title, Level: "SHOULD", Layer: string(k.Layer)}
+	for _, rev := range check.Revisions() {
+		if len(o.Revisions) > 0 && o.Revisions[0] != "all" && !slices.Contains(o.Revisions, rev) {
+			continue
+		}
+		if ok, err := o.Judges(k, rev); err != nil || !ok {
+			if err != nil {
+				return l, err
+			}
+			continue
+		}
+		l.Revisions = append(l.Revisions, rev)
+		if !k.Warns(rev) {
+			l.Level = "MUST"
+		}
+		for _, r := range k.Bound(rev) {
+			if !slices.Contains(l.Requirements, r.ID) {
+				l.Requirements = append(l.Requirements, r.ID)
+			}
+			if !slices.Contains(l.Areas, r.Area()) {
+				l.Areas = append(l.Areas, r.Area())
+			}
+		}
+	}
+	return l, nil
 }
 
 // statusLine says on a terminal what is being done; elsewhere it is silent.

@@ -25,7 +25,7 @@ const (
 	exitBroken   = 1 // check: a MUST was broken
 	exitUsage    = 2 // the command line makes no sense
 	exitTarget   = 3 // the target could not be started, stayed silent, or died before it had answered
-	exitNoResult = 5 // nothing was observed, or the checker itself failed
+	exitNoResult = 5 // nothing was observed, not all that has to hold could be judged, or the checker itself failed
 )
 
 func main() {
@@ -67,7 +67,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
 	root.AddCommand(checkCommand(), serveCommand())
 
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
@@ -79,7 +79,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "goldwire:", exit.err)
 	}
 	if exit.code == exitUsage {
-		fmt.Fprintln(stderr, "Run goldwire --help for what there is.")
+		hint := "Run " + cmd.CommandPath() + " --help for what there is"
+		if cmd.Name() == "check" {
+			hint += ", and goldwire check --list for the checks"
+		}
+		fmt.Fprintln(stderr, hint+".")
 	}
 	return exit.code
 }

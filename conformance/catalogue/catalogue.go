@@ -106,11 +106,27 @@ type Requirement struct {
 	PageSince string // the same for Since where it differs, or ""
 }
 
-// Area is the first word of the name: tools for legacy/tools-unknown-tool.
-func (r Requirement) Area() string {
-	_, name, _ := strings.Cut(r.ID, "/")
-	area, _, _ := strings.Cut(name, "-")
+// Area is the part of the protocol that the requirement is about; see AreaOf.
+func (r Requirement) Area() string { return AreaOf(r.ID) }
+
+// AreaOf is the part of the protocol that an id is about: its first word after
+// the era, tools for legacy/tools-unknown-tool. Areas for which
+// the ids use several words, or a short one, have one full name all the same:
+// resources for res, pagination for page.
+func AreaOf(id string) string {
+	if i := strings.LastIndexByte(id, '/'); i >= 0 {
+		id = id[i+1:]
+	}
+	area, _, _ := strings.Cut(id, "-")
+	if long, ok := areas[area]; ok {
+		return long
+	}
 	return area
+}
+
+var areas = map[string]string{
+	"res": "resources", "page": "pagination", "log": "logging", "icon": "icons", "capabilities": "capability",
+	"sub": "subscriptions", "hdr": "headers", "xhdr": "headers", "ext": "extensions",
 }
 
 // Warns reports whether breaking the requirement is a warning and not a

@@ -77,6 +77,20 @@ func (k *Check) Warns(rev string) bool {
 	return true
 }
 
+// mild says why breaking the check is only a warning in that revision, for a
+// rule whose level would make it a failure; "" where the level says it.
+func (k *Check) mild(rev string, r catalogue.Requirement) string {
+	switch {
+	case !k.Warns(rev) || r.Level != catalogue.Must && r.Level != catalogue.MustNot:
+		return ""
+	case r.Basis == catalogue.Implied:
+		return "the specification implies this rule and states it with no key word"
+	case r.Basis == catalogue.Lowercase:
+		return "the specification states this rule without the capitals of a key word"
+	}
+	return "the wording is open to another reading, or what can be seen is a weak sign"
+}
+
 // Case is one check at work on the recordings of one revision. Judge calls its
 // methods; the verdict follows from what was called:
 //
@@ -98,6 +112,7 @@ type Case struct {
 	seen     int
 	verdict  result.Verdict // set by NotApplicable, NotObserved, Blocked
 	reason   string
+	looked   []*Step // that Judge asked for
 }
 
 type finding struct {
@@ -160,6 +175,7 @@ func (c *Case) Step(name string) *Step {
 	for _, t := range c.Traces {
 		for _, s := range t.steps {
 			if s.Name == name {
+				c.looked = append(c.looked, s)
 				return s
 			}
 		}
@@ -181,22 +197,28 @@ func (c *Case) StepsOf(prefix string) []*Step {
 	if len(out) == 0 {
 		c.missing(prefix)
 	}
+	c.looked = append(c.looked, out...)
 	return out
 }
 
 func (c *Case) missing(name string) {
 	for _, t := range c.Traces {
 		if t.noted(noteGivenUp) {
-			c.Blocked(or(t.lost(), "no session could be opened") + ", so " + name + " was not tried")
+			c.Blocked(or(t.why(), "no session could be opened") + ", so this was not tried")
 			return
 		}
+	}
+	if why := c.unlisted(name); why != "" {
+		c.Blocked(why + ", so this was not tried")
+		return
 	}
 	c.NotObserved(name + " was not tried")
 }
 
 // Answer gives the answer to a request. When there is none the check is
-// settled: broken where the server was alive and silent, not observed where
-// the wait was short, blocked where the server had ended.
+// settled: broken where the server was alive and silent, or ended or hung over
+// that very request; not observed where the wait was short; blocked where the
+// server had ended before, or answered under another id.
 func (c *Case) Answer(req *Frame) *Frame {
 	if req == nil {
 		return nil
@@ -207,12 +229,16 @@ func (c *Case) Answer(req *Frame) *Frame {
 	switch req.Trace.fate(req) {
 	case fateHung:
 		c.Broken(req, "an answer to this request", "none, and none to later requests")
+	case fateDied:
+		c.Broken(req, "an answer to this request", "none: "+req.Trace.broke().how)
+	case fateAstray:
+		c.Blocked("the server answered under an id that no request had")
 	case fateSilent:
 		c.Broken(req, "an answer to this request", "none, although the server answered a later one")
 	case fateUnsure:
 		c.NotObserved("the server did not answer request " + req.IDText() + " within a short wait")
 	default:
-		c.Blocked(or(req.Trace.lost(), "the session ended") + " before it answered request " + req.IDText())
+		c.Blocked(or(req.Trace.why(), "the session ended") + ", and this request was left without an answer")
 	}
 	return nil
 }
@@ -282,6 +308,7 @@ func (k *Check) Verdict(rev string, facts *Facts, traces, offers []*Trace) (out 
 	}
 	if len(bound) > 0 {
 		out.Level = bound[0].Level
+		out.Mild = k.mild(rev, bound[0])
 	}
 	out.Describe()
 	c := &Case{Check: k, Revision: rev, Facts: facts, Traces: traces, Offers: offers}
@@ -309,7 +336,10 @@ func (c *Case) conclude(out *result.Check) {
 			f = c.hard
 		}
 		out.Verdict = result.Warn
-		if c.hard != nil && !c.Check.Warns(c.Revision) {
+		switch {
+		case c.hard == nil:
+			out.Mild = tolerated
+		case !c.Check.Warns(c.Revision):
 			out.Verdict = result.Fail
 		}
 		out.Expected, out.Observed = f.expected, f.observed
@@ -328,16 +358,44 @@ func (c *Case) conclude(out *result.Check) {
 	default:
 		out.Verdict, out.Reason = result.NotObserved, "nothing was seen that could keep or break the rule"
 	}
+	if why := c.kept(); why != "" && out.Verdict == result.NotObserved {
+		out.Verdict, out.Reason = result.Blocked, why
+	}
 }
 
-// around shows the request with the answer it is about, and what lies between.
+// tolerated is why a warning is one that Tolerated told of.
+const tolerated = "on this point the specification is silent, open, or at odds with itself"
+
+// kept says what kept the check from seeing anything in the steps that it
+// looked at, "" for nothing.
+func (c *Case) kept() string {
+	for _, s := range c.looked {
+		if method, ok := s.unsent(); ok {
+			return method + " was not sent again, as the server never outlived it"
+		}
+		if why := s.Trace.why(); why != "" && s.cutShort() {
+			return why
+		}
+	}
+	return ""
+}
+
+// around shows the request with the answer it is about, and what lies between;
+// of a request over which the server ended, how it did.
 func around(f *Frame) []result.Frame {
 	var out []result.Frame
-	if req := f.Trace.Request(f); f.FromServer && f.Kind == KindResponse && req != nil && f.Index-req.Index > 4 {
+	if b := f.Trace.broke(); b != nil && b.request == f {
+		out = result.Around(f.Trace.Recording, f.Index, 3, 1, append(f.Trace.lastWords(f.Index), b.at)...)
+	} else if req := f.Trace.Request(f); f.FromServer && f.Kind == KindResponse && req != nil && f.Index-req.Index > 4 {
 		out = result.Around(f.Trace.Recording, f.Index, 1, 1, req.Index)
 	} else {
 		out = result.Around(f.Trace.Recording, f.Index, 3, 3)
 	}
+	return shown(out)
+}
+
+// shown cuts frames to what a report shows of them.
+func shown(out []result.Frame) []result.Frame {
 	for i := range out {
 		limit := neighbourText
 		if out[i].Here {
@@ -365,18 +423,25 @@ const (
 	fateSilent             // it was alive and had all the time
 	fateUnsure             // it was alive but had little time
 	fateHung               // it had all the time and never answered anything after it
+	fateDied               // the server ended instead of answering it
+	fateAstray             // it was answered under another id
 )
 
 func (t *Trace) fate(req *Frame) fate {
+	b := t.broke()
 	switch {
+	case t.astray(req) != nil:
+		return fateAstray
+	case b != nil && b.request == req && b.hung:
+		return fateHung
+	case b != nil && b.request == req:
+		return fateDied
 	case t.notedSince(noteSilent+string(req.ID), req.Index):
 		return fateSilent
 	case t.notedSince(noteGaveUp+string(req.ID), req.Index):
 		return fateUnsure
 	case t.fenced(req.Index):
 		return fateSilent
-	case t.noted(noteHung) && t.culprit() == req:
-		return fateHung
 	}
 	return fateLost
 }
@@ -391,6 +456,14 @@ func (t *Trace) fenced(i int) bool {
 	return false
 }
 
+// lastWords are the last lines of the server's free text after event i.
+func (t *Trace) lastWords(i int) []int {
+	const most = 3
+	at := t.notesAt[transcript.KindStderr]
+	n, _ := slices.BinarySearch(at, i)
+	return slices.Clone(at[max(n, len(at)-most):])
+}
+
 // lost says why a session ended early, "" when it did not.
 func (t *Trace) lost() string {
 	for _, n := range t.notes(transcript.KindNote, 0) {
@@ -398,9 +471,9 @@ func (t *Trace) lost() string {
 		case noteHung, noteStalled:
 			return "the server answered nothing any more"
 		case noteFlood:
-			return "the server wrote without end"
+			return "the server wrote more than a session records"
 		case noteFull:
-			return "the run recorded as much as it may"
+			return "the server wrote more, in all its sessions, than a run records"
 		case noteUnread:
 			return "the server stopped reading its input"
 		case noteAborted:

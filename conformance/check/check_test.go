@@ -84,7 +84,9 @@ func (d driven) with(t *testing.T, s checktest.Server, probes []check.Probe) dri
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		d.traces = check.Drive(t.Context(), launcher(s), check.DriveOptions{Revision: d.rev, Probes: probes})
+		var err error
+		d.traces, err = check.Drive(t.Context(), launcher(s), check.DriveOptions{Revision: d.rev, Probes: probes})
+		require.NoError(t, err)
 	})
 	d.facts = check.FactsOf(d.rev, d.traces)
 	return d

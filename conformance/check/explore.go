@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goldwire/goldwire/conformance/result"
 	"github.com/goldwire/goldwire/conformance/transcript"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -109,6 +110,28 @@ func Explore(ctx context.Context, l Launcher, limits Limits) (*Exploration, erro
 	slices.Sort(x.Speaks)
 	x.Speaks = slices.Compact(x.Speaks)
 	return x, ctx.Err()
+}
+
+// Said shows what a target answered to the ways in which it was asked what it
+// speaks: to each way once, as the frames of a report.
+func (x *Exploration) Said() []result.Frame {
+	var out []result.Frame
+	seen := map[string]bool{}
+	for _, t := range x.Traces {
+		for req := range t.visit(t.sent) {
+			a := t.Answer(req)
+			if req.Kind != KindRequest || a == nil {
+				continue
+			}
+			// The versions that are offered differ, the answers seldom do.
+			if key := t.Profile + string(a.Error) + string(a.Result); !seen[key] {
+				seen[key] = true
+				out = append(out, shown(result.Around(t.Recording, a.Index, 0, 0, req.Index))...)
+			}
+		}
+	}
+	const most = 12
+	return out[:min(len(out), most)]
 }
 
 // Exploring reports whether a session was made to find out what the target

@@ -63,7 +63,7 @@ func (c *Case) Unanswered(step string) {
 	case s.Trace.fenced(sent[len(sent)-1].Index):
 		c.Saw()
 	default:
-		c.Blocked(or(s.Trace.lost(), "the session ended"))
+		c.Blocked(or(s.Trace.why(), "the session ended"))
 	}
 }
 

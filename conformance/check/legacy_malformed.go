@@ -138,7 +138,7 @@ func legacyMalformedChecks() []Check {
 				case s.Trace.fenced(sent[0].Index):
 					c.Saw()
 				default:
-					c.Blocked(or(s.Trace.lost(), "the session ended"))
+					c.Blocked(or(s.Trace.why(), "the session ended"))
 				}
 			},
 		},
@@ -177,7 +177,7 @@ func (c *Case) reaction(step string, codes ...int64) {
 		case a == nil && s.Trace.fenced(f.Index):
 			c.Broken(f, want, "nothing, although the server answered a later request")
 		case a == nil:
-			c.Blocked(or(s.Trace.lost(), "the session ended"))
+			c.Blocked(or(s.Trace.why(), "the session ended"))
 		case a.OK():
 			c.Tolerated(a, want, "a result")
 		case ok && slices.Contains(codes, code):

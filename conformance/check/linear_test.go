@@ -42,7 +42,8 @@ func TestJudgingIsLinear(t *testing.T) {
 			x, err := Explore(t.Context(), good, Limits{})
 			require.NoError(t, err)
 			offers = x.Traces
-			traces = Drive(t.Context(), good, DriveOptions{Revision: rev, Probes: Probes()})
+			traces, err = Drive(t.Context(), good, DriveOptions{Revision: rev, Probes: Probes()})
+			require.NoError(t, err)
 		})
 		frames, work := map[int]int64{}, map[int]map[string]int64{}
 		for _, n := range []int{1, 4} {

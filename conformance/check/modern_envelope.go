@@ -182,7 +182,7 @@ func (c *Case) malformed(step string, mild bool, codes ...int64) {
 	case a == nil && ended:
 		c.Broken(line, want, "no answer: "+how)
 	case a == nil && !s.Trace.fenced(line.Index):
-		c.Blocked(or(s.Trace.lost(), "the session ended") + " before it answered")
+		c.Blocked(or(s.Trace.why(), "the session ended") + " before it answered")
 	case a == nil && mild:
 		c.Tolerated(line, want, "nothing, although the server answered a later request")
 	case a == nil:

@@ -771,7 +771,7 @@ func (c *Case) listenRefused(steps ...string) {
 			case s.Trace.notedSince(noteUnheard+string(req.ID), req.Index):
 				c.Broken(req, "an error with code -32602", "nothing, although the server answered a later request")
 			default:
-				c.Blocked(or(s.Trace.lost(), "the session ended"))
+				c.Blocked(or(s.Trace.why(), "the session ended"))
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/goldwire/goldwire/conformance/transcript"
@@ -103,11 +104,14 @@ type DriveOptions struct {
 
 // maxOpens bounds how many sessions in a row may fail to open, maxLost how many
 // may be lost in all, and maxStuck how many of those because the server hung,
-// which costs the most time, before the rest of the probes is given up.
+// which costs the most time, before the rest of the probes is given up. A
+// method on which the server ended maxDeaths times is not sent any more.
 const (
 	maxOpens = 2
 	maxLost  = 12
 	maxStuck = 4
+
+	maxDeaths = 3
 )
 
 // declaredCaps is what the client of the Declared profile declares.
@@ -121,9 +125,27 @@ func declaredCaps(rev string) string {
 	return `{"roots":{"listChanged":true},"sampling":{}}`
 }
 
+// ToolError says that Allow or Deny name tools that the server does not list:
+// who misspelt a tool that must not be called had better know before others
+// are.
+type ToolError struct {
+	Names  []string
+	Listed []string
+}
+
+func (e *ToolError) Error() string {
+	s := "the server lists no tool " + strings.Join(e.Names, ", ")
+	if len(e.Listed) > 0 {
+		s += "; it lists " + strings.Join(e.Listed, ", ")
+	}
+	return s
+}
+
 // Drive runs the probes of a revision and returns the recordings, in order.
-func Drive(ctx context.Context, l Launcher, o DriveOptions) []*Trace {
-	r := &run{ctx: ctx, launcher: l, opts: &o, started: o.Started}
+// The error is a *ToolError: nothing more was done once that was known, and no
+// tool was called.
+func Drive(ctx context.Context, l Launcher, o DriveOptions) ([]*Trace, error) {
+	r := &run{ctx: ctx, launcher: l, opts: &o, started: o.Started, deaths: map[string]int{}}
 	for _, profile := range []string{Main, Declared, Bare} {
 		for _, rough := range []bool{false, true} {
 			for i := range o.Probes {
@@ -141,7 +163,7 @@ func Drive(ctx context.Context, l Launcher, o DriveOptions) []*Trace {
 			r.close()
 		}
 	}
-	return r.traces
+	return r.traces, r.err
 }
 
 type run struct {
@@ -160,16 +182,23 @@ type run struct {
 	spent      bool
 	started    time.Duration
 	hung, mute []string
+	deaths     map[string]int // sessions that ended over a request, by its method
+
+	named bool  // the tools that the options name were looked up
+	err   error // ends the run
 
 	known   *Facts // what all sessions said when they had knownAt frames and steps
 	knownAt int
 }
 
 func (r *run) probe(p *Probe) {
-	if r.ctx.Err() != nil {
+	if r.ctx.Err() != nil || r.err != nil {
 		return
 	}
 	facts := r.facts()
+	if r.lookUp(facts); r.err != nil {
+		return
+	}
 	for _, need := range p.Needs {
 		if !facts.Has(need) {
 			return
@@ -189,6 +218,27 @@ func (r *run) probe(p *Probe) {
 		facts = r.facts()
 	}
 	p.Run(&Driver{Session: r.session, Facts: facts, opts: r.opts, past: r.traces})
+}
+
+// lookUp looks for the tools that the options name, once the server has listed
+// its own or said that it has none.
+func (r *run) lookUp(facts *Facts) {
+	if r.named || !facts.Listed["tools/list"] && (!facts.Known() || facts.Has("tools")) {
+		return
+	}
+	r.named = true
+	e := &ToolError{}
+	for _, t := range facts.Tools {
+		e.Listed = append(e.Listed, Name(t, "name"))
+	}
+	for _, name := range slices.Concat(r.opts.Allow, r.opts.Deny) {
+		if name != "*" && !slices.Contains(e.Listed, name) {
+			e.Names = append(e.Names, name)
+		}
+	}
+	if e.Names != nil {
+		r.err = e
+	}
 }
 
 // facts of all sessions so far, the open one included.
@@ -270,6 +320,15 @@ func (s *Session) Hello(version string) string {
 	return `{"protocolVersion":` + quote(version) + `,"capabilities":` + s.clientCaps + `,"clientInfo":` + clientInfo + `}`
 }
 
+// avoid leaves a method out from now on, unless nothing can be done without it.
+func (r *run) avoid(method string) {
+	switch method {
+	case "initialize", "server/discover", "ping":
+	default:
+		r.hung = append(r.hung, method)
+	}
+}
+
 func (r *run) close() {
 	if r.session == nil {
 		return
@@ -283,8 +342,13 @@ func (r *run) close() {
 	r.spent = r.spent || r.session.Impatient()
 	t := r.session.Close()
 	r.started = max(r.started, t.started())
-	if f := t.culprit(); f != nil && f.Method != "initialize" && f.Method != "server/discover" && f.Method != "ping" {
-		r.hung = append(r.hung, f.Method)
+	if f := t.culprit(); f != nil {
+		r.avoid(f.Method)
+	}
+	if b := t.broke(); b != nil && !b.hung && b.request != nil {
+		if r.deaths[b.request.Method]++; r.deaths[b.request.Method] == maxDeaths {
+			r.avoid(b.request.Method)
+		}
 	}
 	r.mute = r.session.mute
 	r.traces = append(r.traces, t)

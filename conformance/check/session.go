@@ -116,7 +116,7 @@ const (
 	noteFull    = "full"     // all sessions together recorded what a run may record
 	noteUnread  = "unread"   // the server stopped reading its input
 	noteAborted = "aborted"  // the run was cancelled
-	noteUnsent  = "unsent "  // + method: it hung the server before and was not sent again
+	noteUnsent  = "unsent "  // + method: it hung or ended the server before and was not sent again
 
 	// After this session no other one was opened: probes were left out.
 	noteGivenUp = "given up"
@@ -132,7 +132,7 @@ type SessionOptions struct {
 	// What was learnt in other sessions with the same server.
 	Impatient bool          // a full wait passed in vain
 	Started   time.Duration // the longest it took to its first answer; 0 = not known
-	Hung      []string      // methods after which it answered nothing any more: they are not sent again
+	Hung      []string      // methods that it hung on, or ended on several times: they are not sent again
 	Mute      []string      // methods that it never answered though it was alive
 }
 

@@ -446,7 +446,10 @@ func contentChecks() []Check {
 		{
 			ID: "cancel-unknown-ignored", Title: "a cancellation of nothing is ignored", Layer: Protocol,
 			Requirements: []string{"legacy/cancel-invalid-ignored", "modern/cancel-invalid-ignored"},
-			Judge:        func(c *Case) { c.Unanswered("cancel/unknown") },
+			Judge: func(c *Case) {
+				c.Unanswered("cancel/unknown")
+				c.Survived("cancel/unknown")
+			},
 		},
 		{
 			ID: "cancel-crossing", Title: "a cancellation that crosses the answer does no harm", Layer: Protocol,

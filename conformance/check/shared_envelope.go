@@ -2,6 +2,7 @@ package check
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,6 +74,7 @@ func envelopeChecks() []Check {
 			ID: "id-echo", Title: "an answer repeats the id of its request, type included", Layer: JSONRPC,
 			Requirements: []string{"legacy/jsonrpc-response-id-echo", "modern/jsonrpc-result-id-echo"},
 			Judge: func(c *Case) {
+				c.strayed()
 				s := c.Step("ids")
 				if s == nil {
 					return
@@ -224,37 +226,23 @@ func envelopeChecks() []Check {
 			Requirements: []string{"legacy/jsonrpc-request-answered", "modern/jsonrpc-one-response-per-request"},
 			Judge: func(c *Case) {
 				s := c.Step("pipeline")
-				if s == nil {
-					return
-				}
-				for _, req := range s.Sent() {
-					if c.Answer(req) != nil {
-						c.Saw()
+				if s != nil {
+					for _, req := range s.Sent() {
+						if c.Answer(req) != nil {
+							c.Saw()
+						}
 					}
 				}
 				for _, t := range c.Traces {
-					// Requests in other probes that the driver waited for in
-					// full.
-					for req := range t.visit(t.sent) {
-						if req.Kind != KindRequest || s.holds(req.Index) && t == s.Trace || t.Answer(req) != nil {
-							continue
-						}
-						switch {
-						case t.noted(noteSilent + string(req.ID)):
-							c.Broken(req, "an answer to this request", "none, although the server answered a later one")
-						case t.noted(noteHung) && t.culprit() == req:
-							c.Broken(req, "an answer to this request", "none, and none to later requests")
-						}
-					}
-					count := map[string]int{}
-					for f := range t.all() {
-						if f.FromServer && f.Kind == KindResponse && f.ID != nil && f.ID.Kind() != wire.KindNull {
-							if count[idKey(f.ID)]++; count[idKey(f.ID)] == 2 && t.Request(f) != nil {
-								c.Broken(f, "one answer to request "+text(f.ID), "a second one")
-							}
-						}
+					c.unanswered(t, s)
+					c.answeredTwice(t)
+				}
+				for _, t := range c.Offers {
+					if t.Revision == c.Revision {
+						c.answeredTwice(t)
 					}
 				}
+				c.flooded()
 			},
 		},
 		{
@@ -354,6 +342,112 @@ func envelopeChecks() []Check {
 				}
 			},
 		},
+	}
+}
+
+// strayed tells of requests that were answered under an id which no request
+// had.
+func (c *Case) strayed() {
+	for _, t := range c.Traces {
+		for req := range t.visit(t.sent) {
+			if a := t.astray(req); a != nil {
+				c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
+			}
+		}
+	}
+}
+
+// unanswered tells of the requests in a session, those of a step aside, that
+// the driver waited for in full, and of the end of a server that came instead
+// of an answer, or instead of all that was still to be asked.
+func (c *Case) unanswered(t *Trace, but *Step) {
+	for req := range t.visit(t.sent) {
+		switch {
+		case req.Kind != KindRequest, but != nil && t == but.Trace && but.holds(req.Index):
+		case !t.noted(noteSilent + string(req.ID)), t.Answer(req) != nil, t.astray(req) != nil:
+		default:
+			c.Broken(req, "an answer to this request", "none, although the server answered a later one")
+		}
+	}
+	b := t.broke()
+	switch {
+	case t.noted(noteFlood), t.noted(noteFull): // see flooded
+	case b == nil:
+	case b.request != nil:
+		if but != nil && t == but.Trace && but.holds(b.request.Index) {
+			return // told of already
+		}
+		observed := "none: " + b.how
+		if b.line != b.request {
+			observed += " after " + b.line.Method
+		}
+		c.Broken(b.request, "an answer to this request", observed)
+	case b.line == nil && !b.hung:
+		c.Tolerated(t.frameAt(b.at), "a server that works as long as its client needs it", b.how+" between two requests")
+	}
+}
+
+// flooded tells of a server that wrote so much that sessions had to be ended.
+func (c *Case) flooded() {
+	var at *Frame
+	lines, most, size, stopped := 0, 0, int64(0), false
+	for _, t := range slices.Concat(c.Offers, c.Traces) {
+		stopped = stopped || t.noted(noteFlood) || t.noted(noteFull)
+		f, n := t.busiest()
+		if n > most {
+			at, most = f, n
+		}
+		for f := range t.all() {
+			if f.FromServer {
+				lines++
+				size += int64(len(f.Text))
+			}
+		}
+	}
+	if stopped {
+		c.Tolerated(at, "answers, and no more than was asked for",
+			plural(lines, "line")+" ("+bytesText(size)+") in all, until the server was stopped; "+plural(most, "line")+" after this one of the client")
+	}
+}
+
+// busiest is the line of the client after which the server wrote the most
+// lines before the next one, with their number.
+func (t *Trace) busiest() (most *Frame, lines int) {
+	var last *Frame
+	n := 0
+	for f := range t.all() {
+		if !f.FromServer {
+			last, n = f, 0
+			continue
+		}
+		if n++; n > lines {
+			most, lines = last, n
+		}
+	}
+	return most, lines
+}
+
+// answeredTwice tells of requests with more than one answer.
+func (c *Case) answeredTwice(t *Trace) {
+	count := map[string]int{}
+	second := map[string]*Frame{}
+	var order []string
+	for f := range t.all() {
+		if !f.FromServer || f.Kind != KindResponse || f.ID == nil || f.ID.Kind() == wire.KindNull {
+			continue
+		}
+		key := idKey(f.ID)
+		if count[key]++; count[key] == 2 && t.Request(f) != nil {
+			second[key] = f
+			order = append(order, key)
+		}
+	}
+	for _, key := range order {
+		f, observed := second[key], "a second one"
+		if n := count[key]; n > 2 {
+			observed = strconv.Itoa(n) + " of them"
+		}
+		c.Broken(f, "one answer to request "+text(f.ID), observed)
 	}
 }
 

@@ -129,7 +129,7 @@ func framingChecks() []Check {
 				case ended:
 					c.Saw()
 				case !closed:
-					c.Blocked(or(s.Trace.lost(), "the session ended"))
+					c.Blocked(or(s.Trace.why(), "the session ended"))
 				}
 			},
 		},

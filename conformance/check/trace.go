@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -42,6 +43,10 @@ type Trace struct {
 	said       map[string][]int          // events of remarks of the driver, by text
 	unreadable *Frame                    // the first of sent that is no single message
 	looked     atomic.Int64              // frames that were visited, for tests
+	end        *breakdown                // see broke; made when there were endAt events
+	lostTo     map[*Frame]*Frame         // see astray; made when there were strayAt events
+
+	endAt, strayAt int
 
 	// Requests of this client and responses of the server, the members of
 	// batches included, by the key of their id and, for responses, by its text.
@@ -54,7 +59,7 @@ func NewTrace(rec *transcript.Recording) *Trace {
 		Profile: rec.Get(fieldProfile), Revision: rec.Get(transcript.FieldRevision),
 		Recording: rec,
 		asked:     map[string][]*Frame{}, exact: map[string][]*Frame{}, loose: map[string][]*Frame{},
-		notesAt: map[transcript.Kind][]int{}, said: map[string][]int{},
+		notesAt: map[transcript.Kind][]int{}, said: map[string][]int{}, endAt: -1, strayAt: -1,
 	}
 	t.ClientCaps, _ = wire.ParseRaw([]byte(rec.Get(fieldCaps)))
 	for i := range rec.Events {
@@ -202,6 +207,21 @@ func (s *Step) Note(text string) bool {
 	at := s.Trace.said[text]
 	n, _ := slices.BinarySearch(at, s.from)
 	return n < len(at) && s.holds(at[n])
+}
+
+// unsent is the method that the driver left out in the step, if it did.
+func (s *Step) unsent() (method string, ok bool) {
+	at := s.Trace.notesAt[transcript.KindNote]
+	n, _ := slices.BinarySearch(at, s.from)
+	for _, i := range at[n:] {
+		if !s.holds(i) {
+			break
+		}
+		if method, ok := strings.CutPrefix(string(s.Trace.Recording.Events[i].Data), noteUnsent); ok {
+			return method, true
+		}
+	}
+	return "", false
 }
 
 // FrameKind tells what a line is.

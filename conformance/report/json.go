@@ -30,6 +30,7 @@ const Format = 1
 //	    "level": "MUST",                             MUST, MUST NOT, SHOULD, SHOULD NOT or MAY
 //	    "requirements": ["legacy/tools-unknown-tool"],  ids in the catalogue, the deciding one first
 //	    "verdict": "fail",                           a member of summary
+//	    "mild": "…",                                 why breaking the rule is only a warning, where level says MUST
 //	    "requirement": "…",                          the deciding one, in a sentence
 //	    "spec": "https://…",                         its place in the specification
 //	    "layer": "protocol",                         who is to look into it: carrier, jsonrpc, protocol or feature
@@ -39,8 +40,7 @@ const Format = 1
 //	  }]
 //	}
 //
-// Members of results from "requirement" on, and "layer", are left out when
-// they are empty. Every run gives the results in the same order.
+// Members of results from "mild" on are left out when they are empty. Every run gives the results in the same order.
 type document struct {
 	Goldwire  int            `json:"goldwire"`
 	Target    result.Target  `json:"target"`

@@ -7,14 +7,16 @@ import "github.com/goldwire/goldwire/conformance/result"
 // Exit codes of a run that came to an end. Usage errors (2) and a target that
 // could not be started (3) are the command's to tell.
 const (
-	ExitConformant = 0 // nothing is broken that has to hold
+	ExitConformant = 0 // nothing is broken that has to hold, and all of it was judged
 	ExitBroken     = 1 // at least one fail
-	ExitNoResult   = 5 // the checker failed somewhere, or saw nothing it could judge
+	ExitNoResult   = 5 // the checker failed somewhere, saw nothing it could judge, or could not judge all that has to hold
 )
 
 // ExitCode is the exit code that a report calls for. An error of the checker
 // outweighs everything: the report is not complete, so neither a clean bill
-// nor a list of failures is the whole truth. Warnings do not count.
+// nor a list of failures is the whole truth. Warnings do not count. Where
+// nothing failed, but a check was blocked whose rule is a MUST, nobody can say
+// that the target conforms: there is no result.
 func ExitCode(r *result.Report) int {
 	s := r.Summary()
 	switch {
@@ -22,6 +24,8 @@ func ExitCode(r *result.Report) int {
 		return ExitNoResult
 	case s[result.Fail] > 0:
 		return ExitBroken
+	case r.Unjudged() > 0:
+		return ExitNoResult
 	}
 	return ExitConformant
 }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/result"
 )
 
@@ -22,9 +23,11 @@ type TextOptions struct {
 
 // Text prints a report for people: each broken rule with its sentence, level
 // and place in the specification, what was expected, what was observed and
-// the traffic around it; then tables of the verdicts. A finding that is the
-// same in several revisions is told once. What the peer sent cannot reach the
-// terminal as a control sequence.
+// the traffic around it; then what could not be judged, by its reason, and
+// tables of the verdicts. Failures come before warnings, and each of them from
+// the bytes up, as a fault of the lower layers often shows in the upper ones
+// again. A finding that is the same in several revisions is told once. What the
+// peer sent cannot reach the terminal as a control sequence.
 func Text(w io.Writer, r *result.Report, o TextOptions) error {
 	p := printer{w: bufio.NewWriter(w), o: o, prose: 100, frame: 1000}
 	if o.Width > 0 {
@@ -37,6 +40,7 @@ func Text(w io.Writer, r *result.Report, o TextOptions) error {
 			p.finding(g)
 		}
 	}
+	p.blocked(r)
 	if o.Verbose {
 		p.all(r)
 	}
@@ -127,7 +131,50 @@ func groups(r *result.Report, v result.Verdict) []*group {
 			g.revisions = append(g.revisions, c.Revision)
 		}
 	}
+	slices.SortStableFunc(order, func(a, b *group) int { return depth(a.check.Layer) - depth(b.check.Layer) })
 	return order
+}
+
+// depth orders layers from the bytes up; what has none comes last.
+func depth(layer string) int {
+	if i := slices.Index([]string{"carrier", "jsonrpc", "protocol", "feature"}, layer); i >= 0 {
+		return i
+	}
+	return 4
+}
+
+// blocked lists the checks that could not look, by the reason.
+func (p *printer) blocked(r *result.Report) {
+	type block struct {
+		revision, reason string
+		ids              []string
+	}
+	var order []*block
+	for i := range r.Results {
+		c := &r.Results[i]
+		if c.Verdict != result.Blocked {
+			continue
+		}
+		at := slices.IndexFunc(order, func(b *block) bool { return b.revision == c.Revision && b.reason == c.Reason })
+		if at < 0 {
+			at = len(order)
+			order = append(order, &block{revision: c.Revision, reason: c.Reason})
+		}
+		order[at].ids = append(order[at].ids, c.ID)
+	}
+	for _, b := range order {
+		p.printf("%s  %s  %s\n", p.paint(colours[result.Blocked], "BLOCKED"), p.paint("1", plural(len(b.ids), "check", "checks")), b.revision)
+		p.wrap("  reason    ", "            ", plain(or(b.reason, "none was given")))
+		p.wrap("  checks    ", "            ", plain(strings.Join(b.ids, ", ")))
+		p.printf("\n")
+	}
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
 }
 
 func (p *printer) finding(g *group) {
@@ -140,6 +187,9 @@ func (p *printer) finding(g *group) {
 	p.printf("%s  %s\n", head, tail)
 	if c.Sentence != "" || c.Level != "" {
 		text := string(c.Level)
+		if c.Verdict == result.Warn && c.Mild != "" {
+			text += " (told as a warning)"
+		}
 		if c.Sentence != "" {
 			text = strings.TrimPrefix(text+": "+plain(c.Sentence), ": ")
 		}
@@ -155,7 +205,7 @@ func (p *printer) finding(g *group) {
 		p.wrap("  layer     ", "            ", plain(c.Layer))
 	}
 	for _, part := range []struct{ label, text string }{
-		{"expected", c.Expected}, {"observed", c.Observed}, {"reason", c.Reason},
+		{"expected", c.Expected}, {"observed", c.Observed}, {"reason", c.Reason}, {"warning", warning(c)},
 	} {
 		if part.text != "" {
 			p.wrap(fmt.Sprintf("  %-10s", part.label), "            ", plain(part.text))
@@ -184,6 +234,14 @@ func (p *printer) finding(g *group) {
 		}
 	}
 	p.printf("\n")
+}
+
+// warning says why a broken MUST is a warning, "" where there is nothing to say.
+func warning(c *result.Check) string {
+	if c.Verdict != result.Warn || c.Mild == "" {
+		return ""
+	}
+	return "since " + c.Mild
 }
 
 // fold breaks a line after every so many columns.
@@ -255,18 +313,13 @@ func (p *printer) tables(r *result.Report) {
 	p.table("area", r, Area, true)
 }
 
-// Area is the part of the protocol a result is about: the first word of the
-// name of its first requirement, or of the check.
+// Area is the part of the protocol a result is about: that of its first
+// requirement, or of the check.
 func Area(c *result.Check) string {
-	name := c.ID
 	if len(c.Requirements) > 0 {
-		name = c.Requirements[0]
+		return catalogue.AreaOf(c.Requirements[0])
 	}
-	if i := strings.LastIndexByte(name, '/'); i >= 0 {
-		name = name[i+1:]
-	}
-	area, _, _ := strings.Cut(name, "-")
-	return area
+	return catalogue.AreaOf(c.ID)
 }
 
 func (p *printer) table(title string, r *result.Report, of func(*result.Check) string, total bool) {
@@ -320,17 +373,30 @@ func (p *printer) last(r *result.Report) {
 	judged := s[result.Pass] + s[result.Fail] + s[result.Warn]
 	switch ExitCode(r) {
 	case ExitConformant:
-		p.printf("%s: %s, %s\n", p.paint("1;32", "conformant"), plural(judged, "check judged", "checks judged"), plural(s[result.Warn], "warning", "warnings"))
+		p.printf("%s: %s, %s%s\n", p.paint("1;32", "conformant"), plural(judged, "check judged", "checks judged"), plural(s[result.Warn], "warning", "warnings"), notWhole(s))
 	case ExitBroken:
-		p.printf("%s: %s, %s of %s\n", p.paint("1;31", "not conformant"), plural(s[result.Fail], "failure", "failures"),
-			plural(s[result.Warn], "warning", "warnings"), plural(judged, "check judged", "checks judged"))
+		p.printf("%s: %s, %s of %s%s\n", p.paint("1;31", "not conformant"), plural(s[result.Fail], "failure", "failures"),
+			plural(s[result.Warn], "warning", "warnings"), plural(judged, "check judged", "checks judged"), notWhole(s))
 	default:
 		why := "nothing could be judged"
-		if s[result.Error] > 0 {
+		switch {
+		case s[result.Error] > 0:
 			why = plural(s[result.Error], "check could not do its work", "checks could not do their work")
+		case judged > 0:
+			p.printf("%s: %s, none of %s failed, %s\n", p.paint("1;35", "not judged whole"), plural(s[result.Blocked], "check blocked", "checks blocked"),
+				plural(judged, "check judged", "checks judged"), plural(s[result.Warn], "warning", "warnings"))
+			return
 		}
 		p.printf("%s: %s\n", p.paint("1;35", "no result"), why)
 	}
+}
+
+// notWhole is the end of the last line when checks were blocked.
+func notWhole(s result.Summary) string {
+	if s[result.Blocked] == 0 {
+		return ""
+	}
+	return "; not judged whole: " + plural(s[result.Blocked], "check blocked", "checks blocked")
 }
 
 func plural(n int, one, many string) string {

@@ -4,6 +4,7 @@ package result
 
 import (
 	"slices"
+	"time"
 
 	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/transcript"
@@ -38,6 +39,7 @@ type Check struct {
 	Level        Level    `json:"level"`
 	Requirements []string `json:"requirements"` // ids in the catalogue, the deciding one first
 	Verdict      Verdict  `json:"verdict"`
+	Mild         string   `json:"mild,omitempty"`        // why breaking it is a warning only, where the level says MUST
 	Sentence     string   `json:"requirement,omitempty"` // of the first requirement
 	URL          string   `json:"spec,omitempty"`        // its place in the specification
 	Layer        string   `json:"layer,omitempty"`       // who is to look into it: carrier, jsonrpc, protocol or feature
@@ -70,6 +72,23 @@ type Report struct {
 	Target    Target
 	Revisions []string // judged, oldest first
 	Results   []Check
+}
+
+// Binding reports whether breaking the check would be a failure.
+func (c *Check) Binding() bool {
+	return c.Mild == "" && (c.Level == catalogue.Must || c.Level == catalogue.MustNot)
+}
+
+// Unjudged counts the checks that are blocked though breaking them would be a
+// failure: as long as there are any, nobody can say that the target conforms.
+func (r *Report) Unjudged() int {
+	n := 0
+	for i := range r.Results {
+		if c := &r.Results[i]; c.Verdict == Blocked && c.Binding() {
+			n++
+		}
+	}
+	return n
 }
 
 // Summary counts the verdicts; every verdict has an entry.
@@ -132,7 +151,9 @@ func Around(rec *transcript.Recording, i, before, after int, also ...int) []Fram
 	show = slices.Compact(show)
 	fs := make([]Frame, 0, len(show))
 	for _, j := range show {
-		fs = append(fs, Frame{Text: rec.Events[j].Line(), Here: j == i})
+		e := rec.Events[j]
+		e.At = e.At.Truncate(time.Millisecond) // readers compare, they do not measure
+		fs = append(fs, Frame{Text: e.Line(), Here: j == i})
 	}
 	return fs
 }

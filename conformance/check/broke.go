@@ -1,0 +1,226 @@
+package check
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// breakdown is how a session ended that the client still wanted.
+type breakdown struct {
+	how  string // "it exited with status 1"
+	hung bool   // it runs, but answers nothing any more
+	at   int    // event of the end; of a server that hung, of the note that says so
+	// line is the first line that the server had not dealt with, as far as its
+	// answers tell; nil where there is none: it ended between two of them.
+	line *Frame
+	// request is the first proper request that was left without an answer
+	// because of it; nil where there is none, and where a line that is no
+	// proper message stands before it and may be the cause.
+	request *Frame
+}
+
+// broke finds how a session ended early through the server, nil when it did
+// not. A short wait in vain is no end.
+func (t *Trace) broke() *breakdown {
+	if n := len(t.Recording.Events); t.endAt != n {
+		t.end, t.endAt = t.findBreakdown(), n
+	}
+	return t.end
+}
+
+func (t *Trace) findBreakdown() *breakdown {
+	b := &breakdown{at: -1}
+	how, died := t.Died()
+	switch {
+	case died:
+		b.how, b.at = how, t.endEvent()
+	case t.noted(noteUnread):
+		b.how, b.hung, b.at = "it stopped reading its input", true, t.said[noteUnread][0]
+	case t.noted(noteHung):
+		b.how, b.hung, b.at = "it answered nothing any more", true, t.said[noteHung][0]
+	default:
+		return nil
+	}
+	// What was sent before the last answer is dealt with, requests aside: they
+	// may be answered in any order. What was sent before the last fence that
+	// was answered had its time.
+	answered, fence := -1, -1
+	for f := range t.visit(t.sent) {
+		if f.Kind == KindRequest && t.Answer(f) != nil {
+			answered = f.Index
+			if f.fence() {
+				fence = f.Index
+			}
+		}
+	}
+	cancelled := map[string]int{}
+	for f := range t.visit(t.sent) {
+		if f.Method == methodCancelled && f.Param("requestId") != nil {
+			cancelled[idKey(f.Param("requestId"))] = f.Index
+		}
+	}
+	for f := range t.visit(t.sent) {
+		switch {
+		case f.Kind == KindResponse:
+		case f.proper() && f.Kind == KindRequest && f.Method != methodListen:
+			if f.Index < fence || t.Answer(f) != nil || t.astray(f) != nil || cancelled[idKey(f.ID)] > f.Index ||
+				t.notedSince(noteSilent+string(f.ID), f.Index) || t.notedSince(noteGaveUp+string(f.ID), f.Index) {
+				continue
+			}
+			if b.line == nil {
+				b.line = f
+			}
+			b.request = f
+			return b
+		case f.Index < answered:
+		case f.proper():
+			if b.line == nil {
+				b.line = f
+			}
+		default:
+			if b.line == nil {
+				b.line = f
+			}
+			return b
+		}
+	}
+	return b
+}
+
+// endEvent is the event by which a server ended, the last of them: its exit
+// stands behind the end of its output.
+func (t *Trace) endEvent() int {
+	at := -1
+	for _, i := range t.notesAt[transcript.KindEOF] {
+		if string(t.Recording.Events[i].Data) == "<" {
+			at = i
+		}
+	}
+	for _, k := range []transcript.Kind{transcript.KindExit, transcript.KindSignal} {
+		for _, i := range t.notesAt[k] {
+			// An exit that was asked for says nothing of the server.
+			if sent := t.notesAt[transcript.KindSent]; len(sent) == 0 || sent[0] > i {
+				at = max(at, i)
+			}
+		}
+	}
+	return at
+}
+
+// proper reports whether f is a request or a notification as JSON-RPC has
+// them, whatever its method and the contents of its params.
+func (f *Frame) proper() bool {
+	if f.Kind != KindRequest && f.Kind != KindNotification || f.Method == "" {
+		return false
+	}
+	version, _ := f.Value.Get("jsonrpc").Str()
+	return version == "2.0" && (f.ID == nil || usableID(f.ID)) && (f.Params == nil || f.Params.Kind() == wire.KindObject)
+}
+
+// astray is the response by which the server must have meant to answer a
+// request that has no answer: the one that came for it under an id which no
+// request has. Nil when there is none.
+func (t *Trace) astray(req *Frame) *Frame {
+	if n := len(t.Recording.Events); t.strayAt != n {
+		t.findAstray()
+		t.strayAt = n
+	}
+	return t.lostTo[req]
+}
+
+func (t *Trace) findAstray() {
+	t.lostTo = map[*Frame]*Frame{}
+	var waiting []*Frame // without an answer: the last request, and fences behind it
+	known := map[string]bool{}
+	for f := range t.all() {
+		switch {
+		case !f.FromServer && f.Kind == KindResponse:
+		case !f.FromServer:
+			for _, p := range f.parts() {
+				if p.ID != nil {
+					known[looseID(p.ID)] = true
+				}
+			}
+			if !f.fence() {
+				waiting = waiting[:0]
+			}
+			if f.Kind == KindRequest && f.proper() && t.Answer(f) == nil {
+				waiting = append(waiting, f)
+			}
+		case f.Kind != KindResponse || len(waiting) == 0 || t.readBroken(f.Index):
+		case !usableID(f.ID) && !f.OK(): // how a server answers what it cannot read
+		case !usableID(f.ID) || !known[looseID(f.ID)]:
+			t.lostTo[waiting[0]] = f
+			waiting = slices.Delete(waiting, 0, 1)
+		}
+	}
+	// The true answer may still have been on its way when the session ended.
+	waited := t.noted(noteHung) || t.noted(noteStalled)
+	maps.DeleteFunc(t.lostTo, func(req, _ *Frame) bool { return !waited && !t.fenced(req.Index) })
+}
+
+// why says for a check that could see nothing how its session ended, and on
+// which line; "" when it did not end early.
+func (t *Trace) why() string {
+	how := t.lost()
+	b := t.broke()
+	if how == "" || b == nil || b.line == nil {
+		return how
+	}
+	switch f := b.line; {
+	case f == b.request:
+		return how + " instead of answering " + f.Method
+	case f.proper():
+		return how + " after " + f.Method
+	}
+	return how + " after a line that is no proper message"
+}
+
+// listOf is the list without whose entries a step has nothing to try, "" for
+// the steps that need none.
+func listOf(step string) string {
+	for _, s := range []struct{ prefix, method string }{
+		{"call", "tools/list"}, {"declared/call", "tools/list"}, {"prompt/", "prompts/list"}, {"prompts/missing", "prompts/list"},
+		{"prompts/wrong", "prompts/list"}, {"read/", "resources/list"}, {"complete", "prompts/list"},
+	} {
+		if strings.HasPrefix(step, s.prefix) {
+			return s.method
+		}
+	}
+	return ""
+}
+
+// unlisted says why a list could not be read to its end although the server
+// declares it, "" where it was, or where that is nobody's fault.
+func (c *Case) unlisted(step string) string {
+	method := listOf(step)
+	if method == "" || c.Facts.Listed[method] {
+		return ""
+	}
+	for _, t := range c.Traces {
+		for _, s := range t.steps {
+			if s.Name != method {
+				continue
+			}
+			if why := t.why(); why != "" && s.cutShort() {
+				return method + " could not be read: " + why
+			}
+		}
+	}
+	return ""
+}
+
+// cutShort reports whether the session ended before the server had its time for
+// a request of the step.
+func (s *Step) cutShort() bool {
+	for _, f := range s.Sent() {
+		if f.Kind == KindRequest && s.Trace.Answer(f) == nil && !s.Trace.fenced(f.Index) {
+			return true
+		}
+	}
+	return false
+}
