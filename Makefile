@@ -26,7 +26,7 @@ revision: ## take in a new revision: REV=2027-01-15 FILE=path/to/schema.json
 	@test -n "$(REV)" || { echo 'make revision REV=2027-01-15 FILE=path/to/schema.json'; echo 'without FILE it goes on with the schema that was taken in'; exit 2; }
 	$(GO) run ./cmd/mcpgen revision --steps --revision $(REV) $(FILE)
 	@bad=0; \
-	echo '$(GO) build ./...' && $(GO) build ./... && echo '$(GO) test $(REVTESTS)' && $(GO) test $(REVTESTS) || bad=1; \
+	echo '$(GO) vet $(REVTESTS)' && $(GO) vet $(REVTESTS) && echo '$(GO) test $(REVTESTS)' && $(GO) test $(REVTESTS) || bad=1; \
 	$(GO) run ./cmd/mcpgen revision --left --revision $(REV); \
 	if [ $$bad = 1 ]; then echo 'what failed above is left too'; exit 1; fi
 

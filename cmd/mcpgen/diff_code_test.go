@@ -139,6 +139,7 @@ func (o oneMore) Import(path string) (*types.Package, error) {
 type side struct {
 	p    *ir.Package
 	code *types.Package
+	uses []use // code that compiles against it
 }
 
 func (c *checker) side(t *testing.T, p *ir.Package) side {
@@ -147,7 +148,10 @@ func (c *checker) side(t *testing.T, p *ir.Package) side {
 	require.NoError(t, err)
 	code, err := c.check(files)
 	require.NoError(t, err)
-	return side{p, code}
+	all := uses(code)
+	require.Greater(t, len(all), 1000)
+	require.Empty(t, c.broken(t, code, all), "the code compiles against its own package")
+	return side{p, code, all}
 }
 
 // blame is what a delta says breaks, in the names of the older package.
@@ -355,9 +359,7 @@ func (c *checker) asSaid(t *testing.T, older, newer side, how ...string) {
 	d, err := delta.Compare(older.p, newer.p)
 	require.NoError(t, err)
 	b := blamed(d, older.p, newer.p)
-	all := uses(older.code)
-	require.Greater(t, len(all), 1000)
-	require.Empty(t, c.broken(t, older.code, all), "the code compiles against its own package")
+	all := older.uses
 	broken := c.broken(t, newer.code, all)
 	said := map[string]bool{} // what is said to break, and whether anything does
 	for _, u := range all {

@@ -1,18 +1,52 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 )
 
+// binDir is the folder of the command, built as a user has it: what scripts
+// call is one goroutine, and the race detector would only make it slow. Paths
+// are trimmed, so that what is compiled for one folder serves for its copies.
+var binDir = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "mcpgen-")
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, "mcpgen")
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	out, err := exec.Command("go", "build", "-trimpath", "-o", name, ".").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return dir, err
+})
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"mcpgen": func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-	})
+	debug.SetGCPercent(800) // much is made and thrown away, and little of it kept
+	code := m.Run()
+	if dir, _ := binDir(); dir != "" {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// withCommand puts the command in front of a script's PATH.
+func withCommand(e *testscript.Env) error {
+	dir, err := binDir()
+	e.Setenv("PATH", dir+string(os.PathListSeparator)+e.Getenv("PATH"))
+	return err
 }
 
 // TestScripts runs the command as a user does.
@@ -23,7 +57,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("REPO", repo)
-			return nil
+			return withCommand(e)
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,

@@ -20,10 +20,7 @@ import (
 // ways. Whatever comes of it compiles, or is refused with file and pointer; and
 // what is said of old code is so.
 func TestRandomNextRevisions(t *testing.T) {
-	n := 10
-	if testing.Short() {
-		n = 6
-	}
+	const n = 6
 	base, err := spec.Schema(spec.Latest())
 	require.NoError(t, err)
 	c := newChecker(t)
@@ -51,7 +48,7 @@ func TestRandomNextRevisions(t *testing.T) {
 		require.NoError(t, err, "%v: what was built cannot be printed", done)
 		code, err := c.check(files)
 		require.NoError(t, err, "%v: the package does not compile", done)
-		c.asSaid(t, older, side{p, code}, done...)
+		c.asSaid(t, older, side{p: p, code: code}, done...)
 		made++
 	}
 	require.Greater(t, made, n/2, "most changes are none that have to be refused")

@@ -30,14 +30,14 @@ func TestRevisionScripts(t *testing.T) {
 			Setup: func(e *testscript.Env) error {
 				for k, v := range map[string]string{
 					"REPO": repo, "GOCACHE": env[0], "GOMODCACHE": env[1], "GOPATH": env[2], "GOROOT": env[3],
-					"GOPROXY": "off", "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local", "HOME": e.WorkDir, "LATEST": spec.Latest(), "NEXT": next,
+					"GOPROXY": "off", "GOFLAGS": "-mod=mod -trimpath", "GOTOOLCHAIN": "local", "HOME": e.WorkDir, "LATEST": spec.Latest(), "NEXT": next,
 				} {
 					e.Setenv(k, v)
 				}
 				if e.Getenv("PATH") == "" {
 					e.Setenv("PATH", os.Getenv("PATH"))
 				}
-				return nil
+				return withCommand(e)
 			},
 			Condition: func(cond string) (bool, error) { return cond == "long" && !testing.Short(), nil },
 			Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

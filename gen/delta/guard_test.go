@@ -201,7 +201,7 @@ func TestEveryPartCounts(t *testing.T) {
 		}
 		for _, key := range slices.Sorted(maps.Keys(by)) {
 			ls := by[key]
-			for range 5 {
+			for range 2 {
 				l := ls[r.IntN(len(ls))]
 				var n int
 				_, err := fmt.Sscanf(l.path, ".Types[%d].Fields", &n)
