@@ -45,12 +45,15 @@ lint: ## gofmt, vet, staticcheck, tidy go.mod, builds for the other systems
 	GOOS=darwin $(GO) build ./...
 
 .PHONY: bench
-bench: ## calls over stdio beside a bare pipe, and the codec beside those of others
+bench: ## calls and the codec, beside the limit and those of others
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./runtime/wire ./runtime/jsonl ./generated/mcp/v20251125 ./generated/mcp/v20260728 ./conformance/everything
 	cd testdata/peers && $(GO) test ./codec
 	cd testdata/peers && $(GO) build -o ../../bin/codec ./codec
 	cd testdata/peers && GOEXPERIMENT=jsonv2 $(GO) build -o ../../bin/codec-jsonv2 ./codec
 	bin/codec -jsonv2 bin/codec-jsonv2 -benchtime $(BENCHTIME) -count $(BENCHCOUNT)
+	mkdir -p bin/transport
+	cd testdata/peers && $(GO) build -o ../../bin/transport/ ./transport/...
+	bin/transport/transport -benchtime $(BENCHTIME) -count $(BENCHCOUNT)
 
 .PHONY: e2e
 e2e: ## judge foreign servers (installs them) and compare with the committed expectations
