@@ -13,7 +13,7 @@ import (
 
 // Revisions joins servers of different revisions into one that answers each
 // request in the revision its client speaks: generated Servers, one a
-// revision. Bind fails when two speak the same one, or none is given.
+// revision. Bind fails when two speak the same one, one is nil, or none is given.
 //
 // Which one answers is decided request by request:
 //
@@ -33,7 +33,7 @@ type binder []jsonrpc.Binder
 func (b binder) Bind() (jsonrpc.Chooser, error) {
 	e := &eras{stateful: map[string]*jsonrpc.Service{}}
 	for _, s := range b {
-		ch, err := s.Bind()
+		ch, err := jsonrpc.Bind(s)
 		if err != nil {
 			return nil, err
 		}

@@ -84,6 +84,10 @@ func TestRevisionsRefusesWhatCannotBeToldApart(t *testing.T) {
 	require.ErrorContains(t, err, "two servers speak 2025-11-25")
 	_, err = compat.Revisions(v20260728.Server{}, v20260728.Server{}).Bind()
 	require.ErrorContains(t, err, "two stateless servers")
+	_, err = compat.Revisions(v20251125.Server{}, nil).Bind()
+	require.ErrorContains(t, err, "no server or client")
+	_, err = compat.Revisions((*v20251125.Server)(nil)).Bind()
+	require.ErrorContains(t, err, "no server or client")
 	_, err = compat.Revisions(servers()).Bind()
 	require.ErrorContains(t, err, "several revisions already")
 }

@@ -80,6 +80,7 @@ type call struct {
 	heard    func([]wire.Problem)
 	strict   bool
 	in       *inbound // the request that it is made for
+	relayed  *inbound // the request of another connection that it is made for
 	quiet    bool     // a subscription: nobody waits for its answer
 	direct   bool     // made by a notification's handler: its answer cannot wait for that
 }
@@ -113,12 +114,17 @@ func (c *Conn) beginFor(ctx context.Context, method string, result wire.Decoder,
 	}
 	o := callOptions(ctx)
 	w := &call{method: method, result: result, ch: make(chan struct{}, 1), progress: o.Progress, heard: o.Problems, strict: o.StrictResult, header: o.Header, quiet: sub != nil, sub: sub}
-	if in := inboundOf(ctx); in != nil && in.c == c {
+	switch in := inboundOf(ctx); {
+	case in == nil:
+	case in.c != c:
 		if in.ex != nil {
-			w.in = in
-		} else {
-			w.direct = true
+			w.relayed = in
+			Peer{in}.Detach()
 		}
+	case in.ex != nil:
+		w.in = in
+	default:
+		w.direct = true
 	}
 	w.timeout = pick(o.Timeout, c.o.Timeout, defaultTimeout)
 	hard := pick(o.MaxTimeout, c.o.MaxTimeout, defaultMaxTimeout)
@@ -360,7 +366,7 @@ func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) erro
 		w.in.sending.Unlock()
 	case c.link == nil:
 		err = errNoLink
-	case w.quiet && c.waker != nil: // nobody is to read for it
+	case w.quiet && c.waker != nil && !c.rules.CallStreams: // nobody is to read for it
 		err = c.link.Send(ctx, f)
 	default:
 		err = c.link.Call(ctx, f, w)
@@ -382,10 +388,17 @@ func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) erro
 		}
 		return w.err
 	}
+	if e, ok := err.(*Error); ok && e.Remote {
+		w.err = e
+		w.done.Store(true)
+		return e
+	}
 	switch {
 	case stage == StageEncode:
 	case errors.Is(err, ErrOverloaded):
 		stage = StageQueue
+	case w.sent.Load():
+		stage = StageReceive
 	case ctx.Err() != nil:
 		err = ContextError(ctx)
 	}
@@ -754,6 +767,12 @@ func (c *Conn) notify(ctx context.Context, in *inbound, method string, params wi
 	buf := getBuf()
 	defer putBuf(buf)
 	buf.b = appendNotification(buf.b, method, params)
+	if method == methodMessage && c.side == ServerSide {
+		level, _ := wire.Raw(buf.b).Get("params").Get("level").Str()
+		if rank := levelRank(level); rank >= 0 && !c.logs(in, svc, rank) {
+			return nil
+		}
+	}
 	if params != nil {
 		if err := checkOutput(buf.b, params); err != nil {
 			return &CallError{Method: method, Stage: StageEncode, Err: err}
@@ -787,6 +806,9 @@ func Notify(ctx context.Context, c *Conn, method string, params wire.Appender) e
 // withMetadata returns the params that a call sends: a copy with the
 // connection's _meta, or the caller's own where nothing has to be added.
 func withMetadata[P any, PP Params[P]](c *Conn, w *call, params PP) wire.Appender {
+	if w.relayed != nil && params != nil {
+		c.relayProgress(w, params.Metadata().ProgressToken)
+	}
 	c.mu.Lock()
 	m := c.meta
 	c.mu.Unlock()
@@ -807,9 +829,28 @@ func withMetadata[P any, PP Params[P]](c *Conn, w *call, params PP) wire.Appende
 	return q
 }
 
+// relayProgress makes a call pass its progress on, if it was made with the token
+// of the request of another connection that it is made for: then whoever made
+// that request wants to hear of it.
+func (c *Conn) relayProgress(w *call, token ID) bool {
+	if token.IsZero() || w.progress != nil || token != w.relayed.progressToken() {
+		return false
+	}
+	if s := w.relayed.svc; w.relayed.c.side == ClientSide && !s.rules.ClientProgress {
+		return false
+	}
+	c.mu.Lock()
+	w.progress = w.relayed.relay
+	c.mu.Unlock()
+	return true
+}
+
 // CallTyped calls a method of the peer and decodes its result. params may be
 // nil for a method that needs none. Within a handler of the same connection
-// the call belongs to the request being handled.
+// the call belongs to the request being handled. Within a handler of another
+// connection it may be that request passed on: with the request's progress token
+// in params the peer's progress goes to whoever made the request, and when that
+// is cancelled so is the call.
 //
 // Errors: ErrNoPeer when c is nil, *Error (Remote) when the peer answered with one, *NotAdvertisedError,
 // *DirectionError, *StateError, *TimeoutError, and *CallError for all that is
@@ -831,7 +872,8 @@ func CallTyped[R, P any, PR interface {
 }
 
 // CallRaw calls a method with raw params (nil: none) and returns the raw
-// result, which is the caller's. The connection's _meta is not added.
+// result, which is the caller's. The connection's _meta is not added; a progress
+// token is replaced as CallTyped does it.
 func CallRaw(ctx context.Context, c *Conn, method string, params wire.Raw) (wire.Raw, error) {
 	w, err := c.begin(ctx, method, nil)
 	if err != nil {
@@ -840,6 +882,9 @@ func CallRaw(ctx context.Context, c *Conn, method string, params wire.Raw) (wire
 	var p wire.Appender
 	if params != nil {
 		p = rawAppender(params)
+		if w.relayed != nil && c.relayProgress(w, rawMetadata(params).ProgressToken) {
+			p = tokenParams{params, NewID(w.id)}
+		}
 	}
 	if err := c.roundTrip(ctx, w, p); err != nil {
 		return nil, err

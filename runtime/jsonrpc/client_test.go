@@ -243,13 +243,24 @@ func TestAbort(t *testing.T) {
 		cancel(bored)
 		o := <-call
 		require.ErrorIs(t, o.err, bored)
+		require.ErrorIs(t, o.err, context.Canceled)
 		var ce *jsonrpc.CallError
 		require.ErrorAs(t, o.err, &ce)
 		require.Equal(t, jsonrpc.StageReceive, ce.Stage)
 		p.talk(`< {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"bored"}}`)
 		o = <-r.goCall(ctx, "x")
 		require.ErrorIs(t, o.err, bored, "nothing is sent with a context that has ended")
+		require.ErrorIs(t, o.err, context.Canceled)
 		p.none()
+
+		late, cancelLate := context.WithTimeoutCause(t.Context(), time.Second, bored)
+		defer cancelLate()
+		call = r.goCall(late, "x")
+		p.talk(`< {"jsonrpc":"2.0","id":3,"method":"tools/call","params":"*"}`)
+		o = <-call
+		require.ErrorIs(t, o.err, bored)
+		require.ErrorIs(t, o.err, context.DeadlineExceeded)
+		p.talk(`< {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3,"reason":"bored"}}`)
 	})
 }
 

@@ -52,7 +52,9 @@ const (
 
 // Conn is one connection: it correlates calls with answers, keeps deadlines,
 // routes cancellation and progress, owns the session's state machine and
-// counts. All methods may be called from any goroutine.
+// counts. All methods may be called from any goroutine. A nil *Conn, which a
+// RemoteServer that nobody connected has, is like one that is closed; calls on
+// it fail with ErrNoPeer.
 type Conn struct {
 	link   Link
 	waker  Waker
@@ -77,6 +79,7 @@ type Conn struct {
 	mu       sync.Mutex
 	svc      *Service // of the handshake
 	session  Session
+	relay    *Hub // of Hub
 	gate     *gate
 	meta     Metadata
 	inflight map[ID]*inbound // requests of the peer, listens included
@@ -211,6 +214,9 @@ func Serve(ctx context.Context, t Transport, b Binder) error {
 // Service is the service that the handshake chose. Before one, it is the
 // chooser itself when that is a *Service, else nil.
 func (c *Conn) Service() *Service {
+	if c == nil {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.service()
@@ -224,10 +230,20 @@ func (c *Conn) service() *Service {
 }
 
 // Side is ours.
-func (c *Conn) Side() Side { return c.side }
+func (c *Conn) Side() Side {
+	if c == nil {
+		return ClientSide
+	}
+	return c.side
+}
 
 // State is the present state.
-func (c *Conn) State() State { return State(c.state.Load()) }
+func (c *Conn) State() State {
+	if c == nil {
+		return Closed
+	}
+	return State(c.state.Load())
+}
 
 // transition changes the state, as the table allows. c.mu is held.
 func (c *Conn) transition(op string, to State) error {
@@ -241,6 +257,9 @@ func (c *Conn) transition(op string, to State) error {
 
 // Stats is a snapshot of state and counters.
 func (c *Conn) Stats() Stats {
+	if c == nil {
+		return Stats{State: Closed}
+	}
 	s := Stats{Received: c.received.Load(), Sent: c.sent.Load(), Handling: int(c.handling.Load()), Notifications: c.queue.length()}
 	for k := range s.Counts {
 		s.Counts[k] = c.ev.counts[k].Load()
@@ -255,21 +274,39 @@ func (c *Conn) Stats() Stats {
 
 // WaitingCalls is the number of calls that wait for their answer, without
 // subscriptions.
-func (c *Conn) WaitingCalls() int { return int(c.waiting.Load()) }
+func (c *Conn) WaitingCalls() int {
+	if c == nil {
+		return 0
+	}
+	return int(c.waiting.Load())
+}
 
 // Done is closed when the connection is and its link has ended.
-func (c *Conn) Done() <-chan struct{} { return c.done }
+func (c *Conn) Done() <-chan struct{} {
+	if c == nil {
+		return endedContext.Done()
+	}
+	return c.done
+}
 
 // Err says why the connection ended: nil while it is open and when this side
 // closed it, or when a client ended its input to a server.
 func (c *Conn) Err() error {
+	if c == nil {
+		return ErrNoPeer
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
 // Link is the connection's link, nil if it has none.
-func (c *Conn) Link() Link { return c.link }
+func (c *Conn) Link() Link {
+	if c == nil {
+		return nil
+	}
+	return c.link
+}
 
 // Closed takes the carrier's end. A server's running handlers get a second to
 // answer after an orderly end of input; a client's calls fail at once.
@@ -298,6 +335,9 @@ func (c *Conn) Closed(err error) {
 // most as long as ctx and Options.DrainTimeout allow, then cancels what runs
 // and returns the context's error.
 func (c *Conn) Drain(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
 	c.mu.Lock()
 	if err := c.transition("drain", Draining); err != nil {
 		closed := c.State() == Closed
@@ -369,6 +409,9 @@ func (c *Conn) checkIdle() {
 // Close closes the connection and its link. Calls that wait fail with a
 // *ClosedError, handlers that run are cancelled. It is idempotent.
 func (c *Conn) Close(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
 	c.shut(nil)
 	return c.finishClose(ctx)
 }
@@ -446,6 +489,9 @@ func (c *Conn) finishClose(ctx context.Context) error {
 
 // Ready declares that no handshake is needed (stateless revisions).
 func (c *Conn) Ready() error {
+	if c == nil {
+		return ErrNoPeer
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.transition("ready", Ready)
@@ -465,6 +511,9 @@ type Session struct {
 
 // Session returns what the handshake said, the zero value before.
 func (c *Conn) Session() Session {
+	if c == nil {
+		return Session{}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
@@ -482,6 +531,9 @@ func (c *Conn) setSession(svc *Service, s Session) {
 // Advertised reports whether the peer advertises what a method needs. It is
 // true for all while nothing is known (a stateless peer that was not asked).
 func (c *Conn) Advertised(method string) bool {
+	if c == nil {
+		return false
+	}
 	c.mu.Lock()
 	g := c.gate
 	c.mu.Unlock()
@@ -492,9 +544,49 @@ func (c *Conn) Advertised(method string) bool {
 // capabilities of the client in stateless revisions. It is set before the
 // first call.
 func (c *Conn) SetMetadata(m Metadata) {
+	if c == nil {
+		return
+	}
 	c.mu.Lock()
 	c.meta = m
 	c.mu.Unlock()
+}
+
+// Hub is where a client's connection publishes what its server tells of its own
+// accord: changes of lists, updates of resources, log messages. A server that
+// passes that on to its own clients, as a RemoteServer that is served again, has
+// it as its Hub. The notifications reach the client's handlers all the same.
+func (c *Conn) Hub() *Hub {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.relay == nil {
+		c.relay = new(Hub)
+	}
+	return c.relay
+}
+
+// relayed publishes a notification of the server's in the Hub, if somebody asked
+// for that. It waits for nobody.
+func (c *Conn) relayed(env *envelope) bool {
+	c.mu.Lock()
+	h := c.relay
+	c.mu.Unlock()
+	if h == nil {
+		return false
+	}
+	if t, ok := topicOf(env.method); ok {
+		uri, _ := env.params.Get("uri").Str()
+		h.publish(endedContext, t, uri)
+		return true
+	}
+	if env.method == methodMessage {
+		h.message(endedContext, rawAppender(env.params))
+		return true
+	}
+	return false
 }
 
 func (c *Conn) subscribe(uri string, on bool) {
@@ -513,6 +605,9 @@ func (c *Conn) subscribe(uri string, on bool) {
 // Subscribed reports whether the peer subscribed to a resource, or to one
 // above it (stateful revisions).
 func (c *Conn) Subscribed(uri string) bool {
+	if c == nil {
+		return false
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return watches(c.subs, uri)

@@ -150,6 +150,29 @@ func TestNoPeer(t *testing.T) {
 		require.ErrorIs(t, err, jsonrpc.ErrNoPeer)
 	}
 	require.Empty(t, jsonrpc.Principal(ctx))
+
+	var c *jsonrpc.Conn // of a RemoteServer that nobody connected
+	require.NoError(t, c.Close(ctx))
+	require.NoError(t, c.Drain(ctx))
+	<-c.Done()
+	require.Equal(t, jsonrpc.Closed, c.State())
+	require.Equal(t, jsonrpc.Stats{State: jsonrpc.Closed}, c.Stats())
+	require.Equal(t, jsonrpc.Session{}, c.Session())
+	require.Nil(t, c.Service())
+	require.Nil(t, c.Link())
+	require.Nil(t, c.Hub())
+	require.Equal(t, jsonrpc.ClientSide, c.Side())
+	require.False(t, c.Advertised("x"))
+	require.False(t, c.Subscribed("x"))
+	require.Zero(t, c.WaitingCalls())
+	c.SetMetadata(jsonrpc.Metadata{})
+	_, call := jsonrpc.CallRaw(ctx, c, "x", nil)
+	_, initialize := jsonrpc.Initialize[raw](ctx, c, &oldParams{})
+	_, discover := jsonrpc.Discover[raw](ctx, c, &newParams{})
+	_, listen := jsonrpc.Listen(ctx, c, &newParams{}, nil)
+	for _, err := range []error{c.Err(), c.Ready(), c.Ping(ctx), call, initialize, discover, listen, jsonrpc.Notify(ctx, c, "x", nil), jsonrpc.RequireCapability(c, "x", "y", false)} {
+		require.ErrorIs(t, err, jsonrpc.ErrNoPeer)
+	}
 }
 
 // TestNotificationHandlerCalls: a notification's handler may call the peer;

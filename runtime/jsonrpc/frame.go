@@ -76,7 +76,11 @@ type Link interface {
 	Send(ctx context.Context, f Frame) error
 	// Call sends a request and then may use the calling goroutine to read
 	// frames and hand them to the Receiver until w is done or ctx ends. It
-	// may also return at once; the caller then waits itself.
+	// may also return at once; the caller then waits itself. An error means
+	// that no answer will come: an *Error with Remote set is the peer's
+	// answer, which the carrier read as part of a failure of its own (its
+	// Cause), any other is the carrier's. When ctx ends after the request
+	// was taken there is none, so that the caller can cancel it.
 	Call(ctx context.Context, f Frame, w Waiter) error
 	// Close ends the carrier in good order, bounded in time, and releases
 	// what it holds. A second call waits for the first.
@@ -106,6 +110,10 @@ type CarrierRules struct {
 	CloseCancels bool
 	// Outlives: the end of the peer's input is not the end of the peer.
 	Outlives bool
+	// CallStreams: each call has a stream of its own, on which its answer
+	// comes. Call reads it, also for a subscription, until w is done or ctx
+	// has ended.
+	CallStreams bool
 }
 
 // CallCounter is a Receiver that knows how many calls wait for their answer. A

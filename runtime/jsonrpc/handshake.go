@@ -53,6 +53,9 @@ func InitializeRaw(ctx context.Context, c *Conn, params wire.Appender) (Session,
 
 // initialize runs the handshake up to the answer.
 func (c *Conn) initialize(ctx context.Context, params wire.Appender) (wire.Raw, error) {
+	if c == nil {
+		return nil, ErrNoPeer
+	}
 	c.mu.Lock()
 	err := c.transition(methodInitialize, Initializing)
 	c.mu.Unlock()

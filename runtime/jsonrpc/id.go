@@ -25,7 +25,12 @@ const (
 	idInt            // num, in its shortest decimal spelling
 	idString         // str, unescaped; this package spells it the way it came
 	idLiteral        // str is the JSON text: a large or unusual number, a string with unusual escapes
+	idNullText       // null, where there is no id
 )
+
+// NullID stands for no id that is written as null, which only an error about a
+// request that could not be read may have. No request has it.
+var NullID = ID{kind: idNullText}
 
 // NewID is the id with the given number.
 func NewID(n int64) ID { return ID{kind: idInt, num: n} }

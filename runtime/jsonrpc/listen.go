@@ -76,6 +76,25 @@ func (h *Hub) ResourcesListChanged(ctx context.Context) { h.publish(ctx, topicRe
 // ResourceUpdated says that a resource changed.
 func (h *Hub) ResourceUpdated(ctx context.Context, uri string) { h.publish(ctx, topicUpdated, uri) }
 
+// Log sends notifications/message to the connections of stateful revisions whose
+// clients want messages of that level. In stateless ones messages belong to a
+// request: see Peer.Log. params are those of the notification.
+func (h *Hub) Log(ctx context.Context, params wire.Appender) { h.message(ctx, params) }
+
+func (h *Hub) message(_ context.Context, params wire.Appender) {
+	h.mu.Lock()
+	conns := make([]*Conn, 0, len(h.conns))
+	for c := range h.conns {
+		conns = append(conns, c)
+	}
+	h.mu.Unlock()
+	for _, c := range conns {
+		if err := c.notify(endedContext, nil, methodMessage, params); err != nil {
+			c.ev.note(Event{Kind: DroppedAnswer, Method: methodMessage, Err: err}, nil)
+		}
+	}
+}
+
 func (h *Hub) publish(_ context.Context, t topic, uri string) {
 	h.mu.Lock()
 	conns := make([]*Conn, 0, len(h.conns))

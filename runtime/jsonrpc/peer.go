@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -134,6 +135,63 @@ func (p Peer) Progress(ctx context.Context, progress float64, total *float64, me
 	return in.c.sendFrame(ctx, in.ex, appendNotification(nil, methodProgress, progressParams{token, progress, total, message}))
 }
 
+// relay passes on progress on a call that was made for this request with its
+// token.
+func (in *inbound) relay(p Progress) {
+	in.sending.Lock()
+	defer in.sending.Unlock()
+	if in.closed() || in.reported && p.Progress <= in.progress {
+		return
+	}
+	in.reported, in.progress = true, p.Progress
+	_ = in.c.sendFrame(in, in.ex, appendNotification(nil, methodProgress, relayedProgress{in.progressToken(), p.Params}))
+}
+
+// relayedProgress are the params of progress with another token.
+type relayedProgress struct {
+	token  ID
+	params wire.Raw
+}
+
+func (p relayedProgress) AppendJSON(b []byte) []byte {
+	b = append(b, `{"progressToken":`...)
+	b = p.token.AppendJSON(b)
+	for name, v := range p.params.Members() {
+		if name != "progressToken" {
+			b = wire.AppendRaw(append(wire.AppendString(append(b, ','), name), ':'), v)
+		}
+	}
+	return append(b, '}')
+}
+
+// tokenParams are raw params with another progress token.
+type tokenParams struct {
+	params wire.Raw
+	token  ID
+}
+
+func (p tokenParams) AppendJSON(b []byte) []byte {
+	n := len(b)
+	for name, v := range p.params.Members() {
+		b = append(wire.AppendString(append(b, ','), name), ':')
+		if name != "_meta" {
+			b = wire.AppendRaw(b, v)
+			continue
+		}
+		m := len(b)
+		for name, v := range v.Members() {
+			b = append(wire.AppendString(append(b, ','), name), ':')
+			if name == "progressToken" {
+				b = p.token.AppendJSON(b)
+			} else {
+				b = wire.AppendRaw(b, v)
+			}
+		}
+		b = wire.CloseObject(b, m)
+	}
+	return wire.CloseObject(b, n)
+}
+
 type progressParams struct {
 	token    ID
 	progress float64
@@ -163,15 +221,12 @@ func (p progressParams) AppendJSON(b []byte) []byte {
 // sent). Without the logging capability it fails with a *NotAdvertisedError.
 // Specification: server/utilities/logging.
 func (p Peer) Log(ctx context.Context, level string, params wire.Appender) error {
-	if p.in == nil {
+	switch {
+	case p.in == nil:
 		return ErrNoPeer
-	}
-	if p.in.svc.rules.Stateless {
-		least := p.in.metadata().LogLevel
-		if least == "" || levelRank(level) < levelRank(least) {
-			return nil
-		}
-	} else if levelRank(level) < int(p.in.c.logLevel.Load()) {
+	case levelRank(level) < 0:
+		return fmt.Errorf("no such log level: %q", level)
+	case !p.Logs(level):
 		return nil
 	}
 	return p.Notify(ctx, methodMessage, params)
@@ -179,14 +234,20 @@ func (p Peer) Log(ctx context.Context, level string, params wire.Appender) error
 
 // Logs reports whether Log would send something of this level.
 func (p Peer) Logs(level string) bool {
-	if p.in == nil {
+	return p.in != nil && p.in.c.logs(p.in, p.in.svc, levelRank(level))
+}
+
+// logs reports whether a log message of a level may be sent, for the request in
+// where there is one.
+func (c *Conn) logs(in *inbound, svc *Service, rank int) bool {
+	if !svc.rules.Stateless {
+		return rank >= int(c.logLevel.Load())
+	}
+	if in == nil {
 		return false
 	}
-	if p.in.svc.rules.Stateless {
-		least := p.in.metadata().LogLevel
-		return least != "" && levelRank(level) >= levelRank(least)
-	}
-	return levelRank(level) >= int(p.in.c.logLevel.Load())
+	least := in.metadata().LogLevel
+	return least != "" && rank >= levelRank(least)
 }
 
 // SetLogLevel sets the least level that Log sends on this connection. A level

@@ -731,6 +731,13 @@ func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
 	} else if e.required {
 		return nil, Errorf(CodeInvalidParams, "%s: params are required", in.method)
 	}
+	if in.method == methodSetLevel && !svc.rules.Stateless && svc.o.Side == ServerSide {
+		// server/utilities/logging: an unknown level is invalid params.
+		level := wire.Raw(in.data).Get("params").Get("level")
+		if s, ok := level.Str(); ok && levelRank(s) < 0 {
+			return nil, Errorf(CodeInvalidParams, "params.level: no such log level: %s", clip(s, maxEcho))
+		}
+	}
 	if stateless {
 		m := in.metadata()
 		if in.params != nil && m.ProtocolVersion != svc.o.Revision {
@@ -1161,7 +1168,13 @@ func (c *Conn) notification(ex Exchange, env *envelope) {
 			return
 		}
 	}
-	routed := c.side == ClientSide && svc.rules.Listen && c.routeSubscription(env)
+	routed := false
+	if c.side == ClientSide {
+		routed = c.relayed(env)
+		if svc.rules.Listen && c.routeSubscription(env) {
+			routed = true
+		}
+	}
 	e := svc.entries[env.method]
 	if e == nil || e.notify == nil {
 		if svc.o.UnknownNotification == nil {

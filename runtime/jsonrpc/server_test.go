@@ -581,6 +581,16 @@ func TestLogLevel(t *testing.T) {
 	p.talk("> "+request("2", "tools/call", `{"name":"warning"}`), message, answer)
 	p.talk("> "+request("2", "tools/call", `{"name":"emergency"}`), message, answer, "-")
 	require.Equal(t, []error{nil, nil, nil, nil}, got)
+	p.talk("> "+request("2", "logging/setLevel", `{"level":"loud"}`), `< {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"params.level: no such log level: loud"}}`)
+	p.talk("> "+request("2", "tools/call", `{"name":"loud"}`), answer, "-")
+	require.ErrorContains(t, got[4], "no such log level")
+	got = got[:4]
+	// However it is sent.
+	message = "notifications/message"
+	require.NoError(t, jsonrpc.Notify(t.Context(), p.conn, message, rawOf(`{"level":"info","data":1}`)))
+	p.none()
+	require.NoError(t, jsonrpc.Notify(t.Context(), p.conn, message, rawOf(`{"level":"alert","data":1}`)))
+	p.talk(`< {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"alert","data":1}}`)
 
 	p = oldTap(t, oldServer{CallTool: say, Capabilities: `{"tools":{}}`})
 	p.talk("> "+request("2", "tools/call", `{"name":"emergency"}`), answer, "-")
