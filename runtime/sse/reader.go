@@ -104,6 +104,10 @@ func (r *Reader) SetLastEventID(id string) {
 // it did.
 func (r *Reader) Retry() (time.Duration, bool) { return r.retry, r.hasRetry }
 
+// Ended reports whether the stream is known to have ended, so that Next returns
+// without waiting.
+func (r *Reader) Ended() bool { return r.err != nil }
+
 // Buffered is the number of bytes that are read from the stream and not yet
 // handed over.
 func (r *Reader) Buffered() int { return r.j - r.i }

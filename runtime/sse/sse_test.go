@@ -333,6 +333,17 @@ func TestReaderReset(t *testing.T) {
 	require.Equal(t, []seen{{"message", "d", "x", false, 0}}, got)
 }
 
+func TestReaderKnowsTheEnd(t *testing.T) {
+	r := NewReader(iotest.DataErrReader(strings.NewReader("data: a\n\ndata: b\n\n")), 0)
+	require.False(t, r.Ended())
+	_, err := r.Next()
+	require.NoError(t, err)
+	require.True(t, r.Ended(), "what is left is buffered")
+	got, err := all(t, r)
+	require.Equal(t, io.EOF, err)
+	require.Len(t, got, 1)
+}
+
 func TestReaderComments(t *testing.T) {
 	var comments []string
 	r := NewReader(strings.NewReader(": a\n:b\n:\ndata: x\n: c\n\n"), 0)
