@@ -6,11 +6,29 @@
 // stand only once, members that the type does not have are refused, and
 // members without omitempty or omitzero must be there. So the type says to the
 // decoder what [Schema] says to the client.
+//
+// # Tags
+//
+// What a Go type cannot say is said by tags of its fields, each named as the
+// keyword of JSON Schema that it becomes. [Schema] writes them and [Decode]
+// holds them:
+//
+//	Unit  string   `json:"unit,omitempty" enum:"metric,imperial"`
+//	Days  int      `json:"days" minimum:"1" maximum:"14" jsonschema:"how far ahead"`
+//	Codes []string `json:"codes" minItems:"1" pattern:"^[A-Z]{3}$"`
+//
+// enum, minimum, maximum, minLength, maxLength (in characters) and pattern (of
+// package regexp, which finds it anywhere in the text) are about texts and numbers, in a slice about its elements; minItems and
+// maxItems about the slice. The jsonschema tag is a description and nothing
+// else: what it says of bounds is for the model to read.
 package args
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"math"
+	"math/big"
 	"reflect"
 	"slices"
 	"strconv"
@@ -61,15 +79,18 @@ func (e *Error) Error() string {
 }
 
 // Unwrap gives [Error.InvalidParams], so that a handler which returns an Error
-// as it is, or wrapped, answers with -32602 and the path.
+// as it is, or wrapped, answers with the path.
 func (e *Error) Unwrap() error { return e.InvalidParams() }
 
 // InvalidParams is the protocol error for a tool call whose arguments are
-// wrong, code -32602: the answer that revisions up to 2025-06-18 want. From
-// 2025-11-25 on the specification prefers a tool result with isError
-// (server/tools, error handling), so that the model can mend its call;
-// handlers for those revisions put [Error.Error] into one.
+// wrong, code -32602: the answer of revisions up to 2025-06-18. From 2025-11-25
+// on it is a tool result with isError (server/tools, error handling), so that
+// the model can mend its call. A handler of tools/call that returns an Error need not
+// care: the runtime answers as the revision wants (jsonrpc.ArgumentError).
 func (e *Error) InvalidParams() *jsonrpc.Error {
+	if e == nil {
+		e = &Error{Msg: "unusable"}
+	}
 	where := "arguments"
 	if e.Path != "" {
 		where += sep(e.Path) + e.Path
@@ -95,7 +116,7 @@ func Decode[T any](raw wire.Raw) (T, error) {
 	if err := json.Unmarshal(raw, &v, options); err != nil {
 		return zero, explain(err)
 	}
-	if err := planOf(reflect.TypeFor[T]()).check(raw); err != nil {
+	if err := planOf(reflect.TypeFor[T]()).check(raw, nil); err != nil {
 		return zero, err
 	}
 	return v, nil
@@ -113,22 +134,28 @@ func Encode[T any](v T) (wire.Raw, error) {
 }
 
 // Schema gives the JSON Schema of T, for a tool's inputSchema or
-// outputSchema: always of type object, additional members not allowed. A
-// field's `jsonschema:"…"` tag is its description. T must be a struct or a
-// map with string keys; cycles are refused.
+// outputSchema: always of type object, additional members not allowed. Tags
+// of its fields say more; see the package comment. T must be a struct or a map
+// with string keys; cycles, and tags that do not fit their field, are refused.
 //
 // null is said to be allowed only for pointers that must be there, where it is
 // the one way to say nothing. [Decode] takes it for any pointer, slice or map.
 func Schema[T any]() (wire.Raw, error) {
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[Int]():      {Type: "integer"},
-		reflect.TypeFor[wire.Raw](): {},
+		reflect.TypeFor[Int]():     {Type: "integer"},
+		rawType:                    {},
+		timeType:                   {Type: "string", Format: "date-time"},
+		reflect.TypeFor[[]byte]():  {Type: "string", ContentEncoding: "base64"},
+		reflect.TypeFor[big.Int](): {Type: "integer"},
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("schema of %v: %w", reflect.TypeFor[T](), err)
 	}
 	if s.Type != "object" {
 		return nil, fmt.Errorf("schema of %v: arguments are an object, this type is written as %s", reflect.TypeFor[T](), describe(s))
+	}
+	if err := limit(reflect.TypeFor[T](), s); err != nil {
+		return nil, fmt.Errorf("schema of %v: %w", reflect.TypeFor[T](), err)
 	}
 	plain(s, true)
 	b, err := json.Marshal(s, options)
@@ -201,6 +228,12 @@ func explain(err error) *Error {
 		switch {
 		case errors.Is(err, json.ErrUnknownName):
 			e.Msg = "no such argument"
+		case sem.GoType != nil && plainType(sem.GoType) == timeType:
+			e.Msg = wantTime
+		case sem.GoType != nil && readsItself(plainType(sem.GoType)) && sem.Err != nil:
+			e.Msg = sem.Err.Error()
+		case sem.JSONKind == '0' && sem.GoType != nil && goKind(sem.GoType) == "an integer":
+			e.Msg = wantInteger(plainType(sem.GoType), sem.JSONValue)
 		case sem.JSONKind != 0 && sem.GoType != nil && kindOf(sem.JSONKind) != goKind(sem.GoType):
 			e.Msg = "want " + goKind(sem.GoType) + ", got " + kindOf(sem.JSONKind)
 		case sem.Err != nil:
@@ -233,6 +266,30 @@ func path(p jsontext.Pointer) string {
 		b.WriteString(tok)
 	}
 	return b.String()
+}
+
+const wantTime = "want a date and time as in 2006-01-02T15:04:05Z (RFC 3339)"
+
+// wantInteger says what a number is not: whole, or in the type's range.
+func wantInteger(t reflect.Type, got []byte) string {
+	if len(got) == 0 {
+		return "want an integer"
+	}
+	if bytes.ContainsAny(got, ".eE") {
+		return "want an integer, got " + short(got)
+	}
+	if bits := t.Bits(); t.Kind() >= reflect.Uint {
+		return fmt.Sprintf("want 0 to %d, got %s", uint64(math.MaxUint64)>>(64-bits), short(got))
+	} else {
+		return fmt.Sprintf("want %d to %d, got %s", math.MinInt64>>(64-bits), math.MaxInt64>>(64-bits), short(got))
+	}
+}
+
+func plainType(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
 }
 
 func kindOf(k jsontext.Kind) string {
@@ -287,6 +344,7 @@ type plan struct {
 	fields   []planField    // struct: in order
 	index    map[string]int // struct: of fields, by name
 	elem     *plan          // slice, array, map
+	length   int            // array: how many elements; -1 for others
 	target   *plan          // pointer: null may stand here, anything else is a target
 	anything bool           // the type reads its own JSON
 }
@@ -294,6 +352,8 @@ type plan struct {
 type planField struct {
 	name     string
 	required bool
+	limits   *limits
+	err      error // a tag that does not fit
 	plan     *plan
 }
 
@@ -313,28 +373,41 @@ var unmarshalers = []reflect.Type{
 	reflect.TypeFor[interface{ UnmarshalText([]byte) error }](),
 }
 
+// readsItself reports whether a type has a codec of its own.
+func readsItself(t reflect.Type) bool {
+	for _, u := range unmarshalers {
+		if reflect.PointerTo(t).Implements(u) {
+			return true
+		}
+	}
+	return false
+}
+
 func buildPlan(t reflect.Type, busy map[reflect.Type]*plan) *plan {
 	if p, ok := busy[t]; ok {
 		return p
 	}
-	p := &plan{}
+	p := &plan{length: -1}
 	busy[t] = p
-	for _, u := range unmarshalers {
-		if reflect.PointerTo(t).Implements(u) {
-			p.anything = true
-			return p
+	if readsItself(t) {
+		p.anything = true
+		if t == timeType {
+			p.want = wantTime[len("want "):]
 		}
+		return p
 	}
 	switch t.Kind() {
+	case reflect.Array:
+		p.elem, p.length = buildPlan(t.Elem(), busy), t.Len()
 	case reflect.Pointer:
 		p.target = buildPlan(t.Elem(), busy)
-	case reflect.Slice, reflect.Array, reflect.Map:
+	case reflect.Slice, reflect.Map:
 		p.elem = buildPlan(t.Elem(), busy)
 	case reflect.Struct:
 		p.object, p.want, p.index = true, goKind(t), map[string]int{}
 		for _, m := range membersOf(t) {
 			p.index[m.name] = len(p.fields)
-			p.fields = append(p.fields, planField{name: m.name, required: m.required, plan: buildPlan(m.typ, busy)})
+			p.fields = append(p.fields, planField{name: m.name, required: m.required, limits: m.limits, err: m.err, plan: buildPlan(m.typ, busy)})
 		}
 	case reflect.Interface:
 		p.anything = true
@@ -351,6 +424,8 @@ type member struct {
 	required bool
 	tagged   bool
 	depth    int
+	limits   *limits // nil if its tags name none
+	err      error   // of the tags
 }
 
 // membersOf lists the members of a struct, those of embedded structs among
@@ -395,6 +470,7 @@ func membersOf(t reflect.Type) []member {
 			if name == "" {
 				m.name = f.Name
 			}
+			m.limits, m.err = limitsOf(f)
 			all = append(all, m)
 		}
 	}
@@ -430,10 +506,10 @@ func (p *place) String() string {
 }
 
 // check goes once over a value that the library has accepted.
-func (p *plan) check(raw wire.Raw) error {
+func (p *plan) check(raw wire.Raw, at *place) error {
 	var d wire.Dec
 	d.Reset(raw, wire.Options{Alias: true, MaxDepth: maxDepth})
-	return p.walk(&d, nil)
+	return p.walk(&d, at)
 }
 
 // maxDepth is the library's own limit, so that nothing fails here alone.
@@ -475,8 +551,14 @@ func (p *plan) walk(d *wire.Dec, at *place) error {
 		here := place{up: at}
 		for ; ; here.index++ {
 			done, err := d.Elem()
-			if err != nil || done {
+			if err != nil {
 				return err
+			}
+			if done {
+				if p.length >= 0 && here.index != p.length {
+					return &Error{Path: at.String(), Msg: fmt.Sprintf("want %d elements, got %d", p.length, here.index)}
+				}
+				return nil
 			}
 			if err := p.elem.walk(d, &here); err != nil {
 				return err
@@ -508,8 +590,25 @@ func (p *plan) walkObject(d *wire.Dec, at *place) error {
 			continue
 		}
 		seen[i] = true
-		if err := p.fields[i].plan.walk(d, &place{up: at, name: p.fields[i].name}); err != nil {
-			return err
+		f, here := &p.fields[i], &place{up: at, name: p.fields[i].name}
+		switch {
+		case f.err != nil:
+			return &Error{Path: here.String(), Msg: f.err.Error()}
+		case f.limits != nil:
+			r, err := d.Raw()
+			if err != nil {
+				return err
+			}
+			if err := f.plan.check(r, here); err != nil {
+				return err
+			}
+			if err := f.limits.check(r, here); err != nil {
+				return err
+			}
+		default:
+			if err := f.plan.walk(d, here); err != nil {
+				return err
+			}
 		}
 	}
 	for i, f := range p.fields {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 
@@ -11,6 +13,7 @@ import (
 
 	v20250618 "github.com/goldwire/goldwire/generated/mcp/v20250618"
 	v20251125 "github.com/goldwire/goldwire/generated/mcp/v20251125"
+	v20260728 "github.com/goldwire/goldwire/generated/mcp/v20260728"
 	"github.com/goldwire/goldwire/runtime/args"
 	"github.com/goldwire/goldwire/runtime/jsonl"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
@@ -49,15 +52,81 @@ func TestWrongArgumentsAreInvalidParams(t *testing.T) {
 	})
 }
 
-// TestWrongArgumentsAsAFailedResult holds the text that goes into a result
-// with isError, which newer revisions prefer: the path, as the model spells it.
+// TestWrongArgumentsAsAFailedResult holds what a client hears of the same error
+// in newer revisions: a result that the model reads, however it is wrapped,
+// unless the handler decided otherwise.
 func TestWrongArgumentsAsAFailedResult(t *testing.T) {
-	_, err := args.Decode[weather](wire.Raw(`{"place":{"city":"x"},"stops":[{"city":"y"},{}]}`))
-	e, ok := errors.AsType[*args.Error](err)
-	require.True(t, ok)
-	res := &v20251125.CallToolResult{IsError: new(true), Content: []v20251125.ContentBlock{&v20251125.TextContent{Text: e.Error()}}}
-	require.Equal(t, `{"content":[{"type":"text","text":"stops[1].city: missing"}],"isError":true}`, string(res.AppendJSON(nil)))
-	require.ErrorIs(t, err, jsonrpc.NewError(jsonrpc.CodeInvalidParams, ""))
+	_, bad := args.Decode[weather](wire.Raw(`{"place":{"city":"x"},"stops":[{"city":"y"},{}]}`))
+	require.ErrorIs(t, bad, jsonrpc.NewError(jsonrpc.CodeInvalidParams, ""))
+	const text = "stops[1].city: missing"
+	for name, err := range map[string]error{"as it is": bad, "wrapped": fmt.Errorf("weather: %w", bad), "decided": jsonrpc.Errorf(-7, "no: %w", bad), "other": errors.New("secret")} {
+		t.Run(name, func(t *testing.T) {
+			check := func(isError *bool, got string, callErr error) {
+				t.Helper()
+				switch name {
+				case "decided":
+					require.ErrorIs(t, callErr, jsonrpc.NewError(-7, ""))
+				case "other":
+					require.ErrorIs(t, callErr, jsonrpc.NewError(jsonrpc.CodeInternalError, ""))
+					require.NotContains(t, callErr.Error(), "secret")
+				default:
+					require.NoError(t, callErr)
+					require.Equal(t, new(true), isError)
+					require.Equal(t, text, got)
+				}
+			}
+			synctest.Test(t, func(t *testing.T) {
+				s := v20251125.Server{
+					Options:   quiet,
+					ListTools: func(context.Context, *v20251125.ListToolsParams) (*v20251125.ListToolsResult, error) { return nil, nil },
+					CallTool: func(context.Context, *v20251125.CallToolParams) (*v20251125.CallToolResult, error) {
+						return nil, err
+					},
+				}
+				c, stop := serve(t, s, v20251125.Connect, v20251125.Client{})
+				defer stop()
+				res, err := c.CallTool(t.Context(), &v20251125.CallToolParams{Name: "weather"})
+				if err != nil {
+					check(nil, "", err)
+				} else {
+					check(res.IsError, res.Content[0].(*v20251125.TextContent).Text, nil)
+				}
+			})
+			synctest.Test(t, func(t *testing.T) {
+				s := v20260728.Server{
+					Info: v20260728.Implementation{Name: "s", Version: "1"}, Options: quiet,
+					ListTools: func(context.Context, *v20260728.ListToolsParams) (*v20260728.ListToolsResult, error) { return nil, nil },
+					CallTool: func(context.Context, *v20260728.CallToolParams) (*v20260728.CallToolResult, error) {
+						return nil, err
+					},
+				}
+				c, stop := serve(t, s, v20260728.Connect, v20260728.Client{})
+				defer stop()
+				res, err := c.CallTool(t.Context(), &v20260728.CallToolParams{Name: "weather"})
+				if err != nil {
+					check(nil, "", err)
+				} else {
+					check(res.IsError, res.Content[0].(*v20260728.TextContent).Text, nil)
+					require.Equal(t, "s", res.Meta.ServerInfo.Name)
+				}
+			})
+		})
+	}
+}
+
+var quiet = jsonrpc.Options{Logger: slog.New(slog.DiscardHandler)}
+
+// serve connects a client to a server in memory.
+func serve[C any, R interface{ Close() error }](t *testing.T, s jsonrpc.Binder, connect func(context.Context, jsonrpc.Dialer, C) (R, error), c C) (R, func()) {
+	here, there := jsonl.InMemory()
+	done := make(chan error, 1)
+	go func() { done <- jsonrpc.Serve(context.Background(), there, s) }()
+	r, err := connect(t.Context(), here, c)
+	require.NoError(t, err)
+	return r, func() {
+		require.NoError(t, r.Close())
+		require.NoError(t, <-done)
+	}
 }
 
 // TestSchemaSaysNullOnlyWhereItMustBe holds that null stands beside a type
