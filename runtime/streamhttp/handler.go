@@ -1,0 +1,339 @@
+package streamhttp
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/revision"
+)
+
+// HandlerOptions are the limits and policies of a Handler. The zero value
+// works, on a machine of its own as well as behind middleware.
+type HandlerOptions struct {
+	// AllowedOrigins are the origins that browsers may send from, spelled
+	// like "https://app.example"; "*" allows all, "null" that of sandboxed
+	// pages. A request with another Origin is answered with 403, whatever
+	// its Host says; one without an Origin does not come from a page. nil
+	// allows those of this machine: localhost, 127.0.0.0/8 and [::1] with any
+	// scheme and port. (basic/transports/streamable-http, security warning)
+	AllowedOrigins []string
+	// AllowedHosts are the names, without port, that Host may hold when a
+	// request comes in at a loopback address, beside the loopback names
+	// themselves; "*" allows all. Without this check a page whose name was
+	// made to resolve to this machine could talk to the server. A proxy on
+	// the same machine that passes the public Host on needs that name here.
+	AllowedHosts []string
+	// MaxMessage bounds a request's body in bytes; a longer one is answered
+	// with 413 and not read to its end. 0 means 64 MiB.
+	MaxMessage int
+	// MaxOutgoing bounds the bytes that wait to be written on one stream.
+	// 0 means 16 MiB.
+	MaxOutgoing int
+	// BodyTimeout is how long a request's body may take to come in. 0 means
+	// one minute, negative none.
+	BodyTimeout time.Duration
+	// WriteTimeout is how long one write may wait for a client that does not
+	// read; then its stream is cut. 0 means 30 s, negative none.
+	WriteTimeout time.Duration
+	// KeepAlive is the time between two comments on a stream, so that
+	// proxies keep it open; a request whose answer takes longer becomes a
+	// stream by then. 0 means 15 s, negative none.
+	KeepAlive time.Duration
+	// MaxRequests bounds the requests that are in progress at once, open
+	// streams included; further ones are answered with 503 and Retry-After.
+	// 0 means 16,384.
+	MaxRequests int
+	// SessionTimeout ends a session of a stateful revision that has neither
+	// a request in progress nor a stream for so long. 0 means one hour,
+	// negative none.
+	SessionTimeout time.Duration
+	// MaxSessions bounds the sessions. Beyond it the one that was idle for
+	// longest gives way; if none is idle, the new one is refused with 503.
+	// 0 means 100,000.
+	MaxSessions int
+	// Events keeps what was sent on the streams of sessions, so that a
+	// client whose connection broke can go on with Last-Event-ID. nil means
+	// NewMemoryStore with its defaults.
+	Events EventStore
+	// Polling lets a call of a revision that has it (2025-11-25) outlive its
+	// HTTP connection: CloseStream ends the response, and StreamTime ends
+	// those that last; the client fetches the rest with a GET. Its price is a
+	// goroutine for each such call.
+	Polling bool
+	// StreamTime is how long the response to a call stays open before the
+	// client has to poll. 0 does not end it. It needs Polling.
+	StreamTime time.Duration
+	// RetryTime is how long a client is asked to wait before it polls. 0
+	// means one second.
+	RetryTime time.Duration
+	// ParamHeaders names the arguments of a tool that the Mcp-Param-*
+	// headers of its calls repeat (2026-07-28). nil asks the server's own
+	// tools/list, as the client whose call it is, and keeps what that says
+	// for as long as it allows, at least a second.
+	ParamHeaders func(ctx context.Context, tool string) (ParamHeaders, error)
+	// Logger gets what goes wrong here and what is refused, the latter at
+	// debug level; no ids of sessions, no headers and no bodies. nil is
+	// slog.Default().
+	Logger *slog.Logger
+}
+
+// What HandlerOptions leave open.
+const (
+	defaultMaxMessage     = 64 << 20
+	defaultMaxOutgoing    = 16 << 20
+	defaultBodyTimeout    = time.Minute
+	defaultWriteTimeout   = 30 * time.Second
+	defaultKeepAlive      = 15 * time.Second
+	defaultMaxRequests    = 16 << 10
+	defaultSessionTimeout = time.Hour
+	defaultMaxSessions    = 100_000
+	defaultRetry          = time.Second
+)
+
+// orDefault is v, its default when 0, and 0 (none) when negative.
+func orDefault[T int | time.Duration](v, otherwise T) T {
+	switch {
+	case v == 0:
+		return otherwise
+	case v < 0:
+		return 0
+	}
+	return v
+}
+
+// Handler serves Streamable HTTP: every revision that its binder serves, the
+// era chosen request by request. It serves any path. All methods may be called
+// from any goroutine.
+//
+// A request of a stateless revision (2026-07-28) stands alone: its headers are
+// held against its body, the end of its connection cancels it. Stateful
+// revisions get sessions. An answer is one JSON text unless something precedes
+// it; then it is an event stream, or newline-delimited JSON for a client whose
+// Accept lists application/x-ndjson.
+//
+// Specification: basic/transports (stateful revisions),
+// basic/transports/streamable-http (2026-07-28).
+type Handler struct {
+	o      HandlerOptions
+	ch     jsonrpc.Chooser
+	modern *jsonrpc.Service            // of the stateless revision, nil if none
+	legacy map[string]*jsonrpc.Service // of the stateful ones, by revision
+	err    error                       // of the binder
+	log    *slog.Logger
+	hosts  map[string]bool
+	origin map[string]bool // nil: those of this machine
+	params paramTables
+
+	draining atomic.Bool
+	requests atomic.Int64 // in progress
+
+	mu       sync.Mutex
+	posts    map[*post]struct{} // of the stateless revision, in progress
+	sessions map[string]*serverSession
+	oldest   *serverSession // of the list in order of use
+	newest   *serverSession
+	sweep    *time.Timer
+	idle     chan struct{} // made by a shutdown, closed when nothing is in progress
+}
+
+// NewHandler makes a handler of what a binder serves: the generated Server of
+// one revision, or what compat joins. There is at most one HandlerOptions. A
+// binder that fails makes a handler that answers 500; Err says why.
+func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
+	h := &Handler{sessions: map[string]*serverSession{}, posts: map[*post]struct{}{}, legacy: map[string]*jsonrpc.Service{}}
+	if len(o) > 0 {
+		h.o = o[0]
+	}
+	h.o.MaxMessage = orDefault(h.o.MaxMessage, defaultMaxMessage)
+	h.o.MaxOutgoing = orDefault(h.o.MaxOutgoing, defaultMaxOutgoing)
+	h.o.BodyTimeout = orDefault(h.o.BodyTimeout, defaultBodyTimeout)
+	h.o.WriteTimeout = orDefault(h.o.WriteTimeout, defaultWriteTimeout)
+	h.o.KeepAlive = orDefault(h.o.KeepAlive, defaultKeepAlive)
+	h.o.MaxRequests = orDefault(h.o.MaxRequests, defaultMaxRequests)
+	h.o.SessionTimeout = orDefault(h.o.SessionTimeout, defaultSessionTimeout)
+	h.o.MaxSessions = orDefault(h.o.MaxSessions, defaultMaxSessions)
+	h.o.RetryTime = orDefault(h.o.RetryTime, defaultRetry)
+	if h.o.Events == nil {
+		h.o.Events = NewMemoryStore(MemoryStoreOptions{})
+	}
+	if h.log = h.o.Logger; h.log == nil {
+		h.log = slog.Default()
+	}
+	h.hosts, h.origin = hostSet(h.o.AllowedHosts), originSet(h.o.AllowedOrigins)
+	if h.ch, h.err = jsonrpc.Bind(b); h.err == nil {
+		h.probe()
+	}
+	if h.err != nil {
+		h.log.Error("the server cannot be served", "err", h.err)
+	}
+	return h
+}
+
+// probe finds out which revisions the chooser serves, by asking what it would
+// choose for each.
+func (h *Handler) probe() {
+	c := jsonrpc.NewConn(nil, h.ch, jsonrpc.ServerSide)
+	for _, rev := range revision.All() {
+		rules, _ := revision.For(rev)
+		f := &jsonrpc.Peek{Method: methodInitialize, Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + rev + `","capabilities":{},"clientInfo":{"name":"","version":""}}}`)}
+		if rules.Stateless {
+			f = &jsonrpc.Peek{Method: methodDiscover, Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"` + metaVersion + `":"` + rev + `","` + metaCapabilities + `":{}}}}`)}
+		}
+		svc := h.ch.Choose(c, f)
+		switch {
+		case svc == nil || svc.Revision() != rev:
+		case rules.Stateless:
+			h.modern = svc // the newest
+		default:
+			h.legacy[rev] = svc
+		}
+	}
+	if h.modern == nil && len(h.legacy) == 0 {
+		h.err = errors.New("no revision to serve")
+	}
+}
+
+// Err says why the binder could not be bound, nil if it was.
+func (h *Handler) Err() error { return h.err }
+
+// HandlerStats is a snapshot of a handler.
+type HandlerStats struct {
+	Requests int // in progress, open streams included
+	Sessions int // of stateful revisions
+}
+
+// Stats is the present state.
+func (h *Handler) Stats() HandlerStats {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return HandlerStats{Requests: int(h.requests.Load()), Sessions: len(h.sessions)}
+}
+
+// ServeHTTP answers one HTTP request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if n := h.requests.Add(1); n > int64(h.o.MaxRequests) && h.o.MaxRequests > 0 {
+		h.done()
+		h.refuse(w, r, http.StatusServiceUnavailable, jsonrpc.ID{}, &jsonrpc.Error{Code: jsonrpc.CodeOverloaded, Message: "too many requests in progress"})
+		return
+	}
+	defer h.done()
+	switch {
+	case !h.originAllowed(r):
+		h.refuse(w, r, http.StatusForbidden, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Origin: not allowed"))
+		return
+	case !h.hostAllowed(r):
+		h.refuse(w, r, http.StatusForbidden, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Host: not allowed at a loopback address"))
+		return
+	case h.err != nil:
+		h.refuse(w, r, http.StatusInternalServerError, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInternalError, "internal error"))
+		return
+	case h.draining.Load() && r.Method != http.MethodDelete:
+		w.Header().Set("Connection", "close")
+		h.refuse(w, r, http.StatusServiceUnavailable, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeShuttingDown, "shutting down"))
+		return
+	}
+	switch r.Method {
+	case http.MethodPost:
+		h.servePost(w, r)
+	case http.MethodGet:
+		h.serveGet(w, r)
+	case http.MethodDelete:
+		h.serveDelete(w, r)
+	default:
+		h.notAllowed(w, r)
+	}
+}
+
+// done counts a request out.
+func (h *Handler) done() {
+	if h.requests.Add(-1) == 0 && h.draining.Load() {
+		h.mu.Lock()
+		if h.idle != nil && h.requests.Load() == 0 {
+			close(h.idle)
+			h.idle = nil
+		}
+		h.mu.Unlock()
+	}
+}
+
+// Shutdown lets the requests in progress end and refuses new ones with 503. It
+// ends subscriptions with their result, sessions and their streams. When ctx
+// ends first it cancels what runs and returns its error. The HTTP server in
+// front is shut down after it, since it would wait for the streams.
+func (h *Handler) Shutdown(ctx context.Context) error {
+	h.draining.Store(true)
+	h.mu.Lock()
+	var idle chan struct{}
+	if h.requests.Load() > 0 {
+		if h.idle == nil {
+			h.idle = make(chan struct{})
+		}
+		idle = h.idle
+	}
+	conns := make([]*jsonrpc.Conn, 0, len(h.posts))
+	for p := range h.posts {
+		conns = append(conns, p.conn)
+	}
+	var resting []*serverSession
+	for _, s := range h.sessions {
+		if s.active == 0 {
+			resting = append(resting, s)
+		} else {
+			conns = append(conns, s.conn)
+		}
+	}
+	h.mu.Unlock()
+	for _, s := range resting {
+		s.end()
+	}
+	var wg sync.WaitGroup
+	for _, c := range conns {
+		wg.Go(func() { _ = c.Drain(ctx) })
+	}
+	wg.Wait()
+	if idle != nil {
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			h.Close()
+			return context.Cause(ctx)
+		}
+	}
+	h.Close()
+	return ctx.Err()
+}
+
+// Close cancels what runs and ends all sessions and streams, without waiting.
+func (h *Handler) Close() {
+	h.draining.Store(true)
+	h.mu.Lock()
+	conns := make([]*jsonrpc.Conn, 0, len(h.posts))
+	for p := range h.posts {
+		conns = append(conns, p.conn)
+	}
+	all := make([]*serverSession, 0, len(h.sessions))
+	for _, s := range h.sessions {
+		all = append(all, s)
+	}
+	if h.sweep != nil {
+		h.sweep.Stop()
+	}
+	h.mu.Unlock()
+	for _, c := range conns {
+		_ = c.Close(context.Background())
+	}
+	for _, s := range all {
+		s.end()
+	}
+}
+
+// newSessionID is a name that cannot be guessed: 128 random bits, in visible
+// ASCII. (basic/transports, session management)
+func newSessionID() string { return rand.Text() }

@@ -1,0 +1,287 @@
+package streamhttp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/revision"
+)
+
+func hostSet(names []string) map[string]bool {
+	set := map[string]bool{}
+	for _, n := range names {
+		set[strings.ToLower(n)] = true
+	}
+	return set
+}
+
+func originSet(origins []string) map[string]bool {
+	if origins == nil {
+		return nil
+	}
+	return hostSet(origins)
+}
+
+// originAllowed holds Origin against what is allowed, on its own: a page
+// whose name was made to resolve to this machine sends a Host that agrees with
+// its Origin.
+func (h *Handler) originAllowed(r *http.Request) bool {
+	values := r.Header["Origin"]
+	if len(values) == 0 {
+		return true
+	}
+	if len(values) > 1 {
+		return false
+	}
+	if h.origin != nil {
+		return h.origin["*"] || h.origin[strings.ToLower(values[0])]
+	}
+	u, err := url.Parse(values[0])
+	return err == nil && u.Scheme != "" && loopbackName(u.Hostname())
+}
+
+// hostAllowed holds Host against what is allowed at a loopback address.
+func (h *Handler) hostAllowed(r *http.Request) bool {
+	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if !ok || !at.IP.IsLoopback() {
+		return true
+	}
+	name := r.Host
+	if i := strings.LastIndexByte(name, ':'); i >= 0 && strings.IndexByte(name[i:], ']') < 0 {
+		name = name[:i]
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	return loopbackName(name) || h.hosts["*"] || h.hosts[strings.ToLower(name)]
+}
+
+func loopbackName(name string) bool {
+	if name == "127.0.0.1" || strings.EqualFold(name, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(name)
+	return ip != nil && ip.IsLoopback()
+}
+
+// acceptance is what a client's Accept lists.
+type acceptance struct{ json, events, lines bool }
+
+// stream is the form that a stream takes for the client.
+func (a acceptance) stream() form {
+	if a.lines {
+		return formLines
+	}
+	return formEvents
+}
+
+// accepts reads Accept as media ranges. A client that names none of ours, or
+// nothing at all, is taken for one that copes.
+func accepts(h http.Header) (a acceptance) {
+	values := h["Accept"]
+	if len(values) == 1 && values[0] == "application/json, text/event-stream" {
+		return acceptance{json: true, events: true}
+	}
+	for _, v := range values {
+		for item := range strings.SplitSeq(v, ",") {
+			kind, params, _ := strings.Cut(item, ";")
+			if refused(params) {
+				continue
+			}
+			switch strings.ToLower(strings.TrimSpace(kind)) {
+			case "*/*":
+				a.json, a.events = true, true
+			case mediaJSON, "application/*":
+				a.json = true
+			case mediaEvents, "text/*":
+				a.events = true
+			case mediaLines:
+				a.lines = true
+			}
+		}
+	}
+	if a == (acceptance{}) {
+		return acceptance{json: true, events: true}
+	}
+	return a
+}
+
+// refused reports whether the parameters of a media range say q=0.
+func refused(params string) bool {
+	for p := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(p, "=")
+		if strings.EqualFold(strings.TrimSpace(name), "q") {
+			q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			return err == nil && q == 0
+		}
+	}
+	return false
+}
+
+// isJSON reports whether a body is declared as JSON; one without a declaration
+// is taken for it.
+func isJSON(h http.Header) bool {
+	values := h["Content-Type"]
+	if len(values) == 0 || len(values) == 1 && values[0] == mediaJSON {
+		return true
+	}
+	kind, _, err := mime.ParseMediaType(values[0])
+	return (err == nil || errors.Is(err, mime.ErrInvalidMediaParameter)) && (kind == mediaJSON || strings.HasSuffix(kind, "+json"))
+}
+
+const firstRead = 64 << 10 // of a body whose sender may never send the rest
+
+var errBodyTooLong = errors.New("body too long")
+
+// readBody reads a body into memory that is the caller's. It grows with what
+// has come, not with what was announced.
+func (h *Handler) readBody(rc *http.ResponseController, r *http.Request) ([]byte, error) {
+	limit := h.o.MaxMessage
+	size := int(min(r.ContentLength, int64(limit)+1))
+	if size > limit {
+		return nil, errBodyTooLong
+	}
+	room := 4 << 10
+	if size >= 0 {
+		room = min(size, firstRead)
+	}
+	if h.o.BodyTimeout > 0 {
+		_ = rc.SetReadDeadline(time.Now().Add(h.o.BodyTimeout)) // middleware may not know how
+		defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
+	}
+	buf := make([]byte, 0, room)
+	for {
+		if len(buf) == cap(buf) {
+			if len(buf) == size {
+				return buf, nil
+			}
+			if len(buf) > limit {
+				return buf, errBodyTooLong
+			}
+			more := 4 * cap(buf)
+			if size >= 0 {
+				more = min(more, size)
+			}
+			buf = append(make([]byte, 0, min(more, limit+1)), buf...)
+		}
+		n, err := r.Body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case len(buf) == size:
+			return buf, nil
+		case err == io.EOF && size < 0 && len(buf) <= limit:
+			return buf, nil
+		case err == io.EOF:
+			return buf, io.ErrUnexpectedEOF
+		case err != nil:
+			return buf, err
+		}
+	}
+}
+
+// statelessOnly reports whether a GET or DELETE has nothing to find here: the
+// client speaks a stateless revision, or nothing else is served.
+// (2026-07-28: basic/transports/streamable-http)
+func (h *Handler) statelessOnly(r *http.Request) bool {
+	return len(h.legacy) == 0 || stateless(r.Header.Get(HeaderProtocolVersion))
+}
+
+func stateless(version string) bool {
+	rules, known := revision.For(version)
+	return known && rules.Stateless
+}
+
+// checkHeaders holds the headers of a stateless request against its body, in
+// the order that single faults are told apart by. What the connection is to
+// say (the _meta is not complete, the version not supported, the method not
+// found) it leaves to that. Errors are *jsonrpc.Error with -32020.
+// Specification: basic/transports/streamable-http, server validation.
+func (h *Handler) checkHeaders(ctx context.Context, hdr http.Header, hd *head) *jsonrpc.Error {
+	version, err := oneValue(hdr, HeaderProtocolVersion)
+	switch {
+	case err != nil:
+		if !hd.stated && hd.method == methodInitialize && len(hdr[HeaderProtocolVersion]) == 0 {
+			return nil // the handshake of an older revision: it hears which versions there are
+		}
+		return mismatch(err)
+	case !hd.complete:
+		return nil
+	case version != hd.version:
+		return mismatch(&HeaderError{HeaderProtocolVersion, strconv.Quote(clipValue(version)) + ", but the body's _meta says " + strconv.Quote(clipValue(hd.version))})
+	case version != h.modern.Revision():
+		return nil
+	}
+	handled := h.modern.Handles(hd.method)
+	params := hd.params
+	if !handled {
+		params = nil
+	}
+	if err := CheckMethodHeaders(hdr, hd.method, params); err != nil {
+		return mismatch(err)
+	}
+	if hd.method == methodToolsCall && handled {
+		if err := h.checkParams(ctx, hdr, hd); err != nil {
+			return mismatch(err)
+		}
+	}
+	return nil
+}
+
+func mismatch(err error) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeHeaderMismatch, Message: err.Error(), Cause: err}
+}
+
+// notAllowed answers a method that has no meaning here.
+func (h *Handler) notAllowed(w http.ResponseWriter, r *http.Request) {
+	allow := "POST"
+	if !h.statelessOnly(r) {
+		allow = "GET, POST, DELETE"
+	}
+	w.Header()["Allow"] = []string{allow}
+	h.refuse(w, r, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s: not allowed here", clipValue(r.Method)))
+}
+
+// refuse answers with a status and an error that says why. Without an id it
+// is left out, or null where the client's revision has it so.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, id jsonrpc.ID, e *jsonrpc.Error) {
+	h.log.Debug("request refused", "method", r.Method, "status", status, "reason", e.Message)
+	b := append(make([]byte, 0, 256), `{"jsonrpc":"2.0"`...)
+	rules, known := revision.For(r.Header.Get(HeaderProtocolVersion))
+	if !id.IsZero() || known && !rules.AbsentID {
+		b = id.AppendJSON(append(b, `,"id":`...))
+	}
+	b = append(e.AppendJSON(append(b, `,"error":`...)), '}')
+	writeJSON(w, status, b)
+}
+
+// writeJSON writes an answer that is one JSON text.
+func writeJSON(w http.ResponseWriter, status int, data []byte) {
+	hd := w.Header()
+	hd["Content-Type"] = []string{mediaJSON}
+	hd["Content-Length"] = []string{strconv.Itoa(len(data))}
+	if status == http.StatusServiceUnavailable {
+		hd["Retry-After"] = []string{"1"}
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(data)
+}
+
+// versions lists the revisions that are served, newest first.
+func (h *Handler) versions() []string {
+	var all []string
+	for _, rev := range revision.All() {
+		if h.legacy[rev] != nil || h.modern != nil && h.modern.Revision() == rev {
+			all = append(all, rev)
+		}
+	}
+	slices.Reverse(all)
+	return all
+}

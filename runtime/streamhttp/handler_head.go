@@ -1,0 +1,147 @@
+package streamhttp
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// The names that decide what a request is.
+const (
+	methodInitialize = "initialize"
+	methodDiscover   = "server/discover"
+	methodListen     = "subscriptions/listen"
+	methodToolsCall  = "tools/call"
+	methodToolsList  = "tools/list"
+
+	metaPrefix       = "io.modelcontextprotocol/"
+	metaVersion      = metaPrefix + "protocolVersion"
+	metaCapabilities = metaPrefix + "clientCapabilities"
+)
+
+// head is what the carrier has to know of a message: which era it belongs to,
+// and what its headers have to repeat. Strings alias the message.
+type head struct {
+	batch    bool // an array
+	valid    bool // a request, notification or answer; else the connection says what is wrong
+	id       jsonrpc.ID
+	method   string
+	answer   bool // a result or an error
+	stated   bool // _meta names a version or capabilities: a stateless request
+	complete bool // _meta has all that a stateless request needs
+	version  string
+	params   wire.Raw
+}
+
+// request reports whether the message wants an answer.
+func (hd *head) request() bool { return hd.valid && !hd.answer && !hd.id.IsZero() }
+
+var headDecs = sync.Pool{New: func() any { return new(wire.Dec) }}
+
+// readHead looks at a message, as strictly as a connection will.
+func readHead(data []byte) (hd head) {
+	d := headDecs.Get().(*wire.Dec)
+	d.Reset(data, wire.Options{Alias: true})
+	if d.Kind() == wire.KindArray {
+		hd.batch = true
+	} else {
+		hd.valid = hd.read(d, data) == nil && d.End() == nil && (hd.method != "") != hd.answer
+	}
+	d.Reset(nil, wire.Options{})
+	headDecs.Put(d)
+	return hd
+}
+
+func (hd *head) read(d *wire.Dec, data []byte) error {
+	if err := d.ObjBegin(); err != nil {
+		return err
+	}
+	for {
+		k, done, err := d.Key()
+		if err != nil || done {
+			return err
+		}
+		switch string(k) {
+		case "jsonrpc":
+			err = d.Const("2.0")
+		case "id":
+			err = hd.id.DecodeJSON(d)
+		case "method":
+			hd.method, err = d.Str()
+		case "params":
+			start := d.Pos()
+			err = hd.readParams(d)
+			hd.params = bytes.TrimLeft(data[start:d.Pos()], " \t\r\n")
+		case "result", "error":
+			hd.answer = true
+			_, err = d.Raw()
+		default:
+			_, err = d.Raw()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (hd *head) readParams(d *wire.Dec) error {
+	if err := d.ObjBegin(); err != nil {
+		return err
+	}
+	for {
+		k, done, err := d.Key()
+		if err != nil || done {
+			return err
+		}
+		switch string(k) {
+		case "_meta":
+			if d.Kind() == wire.KindObject {
+				err = hd.readMeta(d)
+			} else {
+				_, err = d.Raw()
+			}
+		default:
+			_, err = d.Raw()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (hd *head) readMeta(d *wire.Dec) error {
+	if err := d.ObjBegin(); err != nil {
+		return err
+	}
+	version, capabilities := false, false
+	for {
+		k, done, err := d.Key()
+		if err != nil {
+			return err
+		}
+		if done {
+			hd.complete = version && capabilities
+			return nil
+		}
+		switch string(k) {
+		case metaVersion:
+			hd.stated = true
+			if version = d.Kind() == wire.KindString; version {
+				hd.version, err = d.Str()
+			} else {
+				_, err = d.Raw()
+			}
+		case metaCapabilities:
+			hd.stated = true
+			capabilities = d.Kind() == wire.KindObject
+			_, err = d.Raw()
+		default:
+			_, err = d.Raw()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,356 @@
+package streamhttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/sse"
+)
+
+// form is how a response carries messages.
+type form uint8
+
+const (
+	formEvents form = iota // text/event-stream
+	formLines              // application/x-ndjson
+)
+
+const (
+	mediaJSON   = "application/json"
+	mediaEvents = "text/event-stream"
+	mediaLines  = "application/x-ndjson"
+)
+
+// part is one thing to write on a stream.
+type part struct {
+	data  []byte // a message; empty for none
+	id    []byte // of the event, nil for none
+	retry time.Duration
+	prime bool // an event without data
+	last  bool // nothing follows
+}
+
+// outlet is one HTTP response that carries a stream of messages. Whoever has
+// something to send appends it; one goroutine at a time writes what has come
+// together. Usually that is the sender, so that a client that does not read
+// holds back who sends; once the request's own goroutine has nothing else to
+// do, it is that one (park).
+type outlet struct {
+	w     http.ResponseWriter
+	rc    *http.ResponseController
+	form  form
+	limit int           // of pending, in bytes
+	wait  time.Duration // for one write, 0 for ever
+
+	mu      sync.Mutex
+	pending []byte
+	spare   []byte // what was written last, to be used again
+	writing bool
+	parked  bool
+	over    bool // the last part was taken
+	err     error
+	wake    chan struct{} // of the parked goroutine
+	room    chan struct{} // closed when pending was taken; made by who waits
+	quiet   chan struct{} // closed when writing ends; made by who waits
+	alive   *time.Timer
+	period  time.Duration
+}
+
+var (
+	errStreamOver = errors.New("the stream is over")
+	errGone       = errors.New("the client has gone away")
+)
+
+const (
+	maxSpare  = 4 << 10 // of the buffer that a stream keeps between two messages
+	smallLast = 2 << 10 // of a last part that needs no flush of its own
+)
+
+// newOutlet begins a streaming response, with everything that proxies and
+// browsers want to know of one.
+func (h *Handler) newOutlet(w http.ResponseWriter, f form) *outlet {
+	o := &outlet{w: w, rc: http.NewResponseController(w), form: f, limit: h.o.MaxOutgoing, wait: h.o.WriteTimeout, period: h.o.KeepAlive}
+	hd := w.Header()
+	hd["Content-Type"] = []string{mediaEvents}
+	if f == formLines {
+		hd["Content-Type"] = []string{mediaLines}
+	}
+	hd["Cache-Control"] = []string{"no-cache, no-transform"}
+	hd["X-Accel-Buffering"] = []string{"no"}
+	w.WriteHeader(http.StatusOK)
+	if o.period > 0 {
+		o.mu.Lock()
+		o.alive = time.AfterFunc(o.period, o.keepAlive)
+		o.mu.Unlock()
+	}
+	return o
+}
+
+// append puts a part behind what is pending. o.mu is held.
+func (o *outlet) append(p part) {
+	if o.form == formLines {
+		if len(p.data) > 0 {
+			o.pending = append(appendLine(o.pending, p.data), '\n')
+		}
+		o.over = o.over || p.last
+		return
+	}
+	if len(p.data) > 0 || p.prime {
+		o.pending, _ = sse.Append(o.pending, sse.Event{Data: p.data, ID: p.id, HasID: p.id != nil, Retry: p.retry})
+	} else if p.retry > 0 {
+		o.pending = strconv.AppendInt(append(o.pending, "retry: "...), max(p.retry.Milliseconds(), 1), 10)
+		o.pending = append(o.pending, "\n\n"...)
+	}
+	o.over = o.over || p.last
+}
+
+// take appends a part, unless that would take the stream beyond its bound or
+// it has ended. It does not wait, and does not write.
+func (o *outlet) take(p part, always bool) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.ended(); err != nil {
+		return err
+	}
+	if !always && len(o.pending) > 0 && len(o.pending)+len(p.data) > o.limit {
+		return &jsonrpc.OverloadError{What: "outgoing bytes", Limit: o.limit}
+	}
+	o.append(p)
+	return nil
+}
+
+func (o *outlet) ended() error {
+	if o.err == nil && o.over {
+		return errStreamOver
+	}
+	return o.err
+}
+
+// put appends a part, waiting for room as long as ctx, and sees that it is
+// written.
+func (o *outlet) put(ctx context.Context, p part) error {
+	for {
+		err := o.take(p, false)
+		if err == nil {
+			return o.flush(ctx.Err() == nil)
+		}
+		full, ok := errors.AsType[*jsonrpc.OverloadError](err)
+		if !ok {
+			return err
+		}
+		o.mu.Lock()
+		if len(o.pending) == 0 || o.err != nil {
+			o.mu.Unlock()
+			continue
+		}
+		if o.room == nil {
+			o.room = make(chan struct{})
+		}
+		room := o.room
+		o.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			full.Cause = context.Cause(ctx)
+			return full
+		}
+	}
+}
+
+// flush writes what is pending, or sees that somebody does. mayWait says that
+// the caller may be held up by the client.
+func (o *outlet) flush(mayWait bool) error {
+	o.mu.Lock()
+	switch {
+	case o.writing || o.err != nil:
+		err := o.err
+		o.mu.Unlock()
+		return err
+	case o.parked:
+		o.mu.Unlock()
+		o.signal()
+		return nil
+	}
+	o.writing = true
+	o.mu.Unlock()
+	if !mayWait {
+		go o.write()
+		return nil
+	}
+	return o.write()
+}
+
+// signal wakes the parked goroutine.
+func (o *outlet) signal() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write writes until nothing is pending. The caller has set o.writing.
+func (o *outlet) write() error {
+	armed := false
+	for {
+		o.mu.Lock()
+		b := o.pending
+		if len(b) == 0 || o.err != nil {
+			o.writing = false
+			if o.quiet != nil {
+				close(o.quiet)
+				o.quiet = nil
+			}
+			err, parked := o.err, o.parked
+			o.mu.Unlock()
+			if armed && err == nil {
+				_ = o.rc.SetWriteDeadline(time.Time{})
+			}
+			if parked {
+				o.signal()
+			}
+			return err
+		}
+		o.pending, o.spare = o.spare[:0], nil
+		last := o.over
+		if o.room != nil {
+			close(o.room)
+			o.room = nil
+		}
+		o.mu.Unlock()
+		if o.wait > 0 {
+			_ = o.rc.SetWriteDeadline(time.Now().Add(o.wait)) // middleware may not know how
+			armed = true
+		}
+		_, err := o.w.Write(b)
+		if err == nil && !(last && len(b) < smallLast) { // the end of the response takes a small last part along
+			if err = o.rc.Flush(); errors.Is(err, http.ErrNotSupported) {
+				err = nil
+			}
+		}
+		if err != nil {
+			o.fail(err)
+		}
+		if cap(b) <= maxSpare {
+			o.mu.Lock()
+			if o.spare == nil {
+				o.spare = b[:0]
+			}
+			o.mu.Unlock()
+		}
+	}
+}
+
+// fail makes the stream unusable.
+func (o *outlet) fail(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.err = err
+	}
+	o.pending = nil
+	if o.room != nil {
+		close(o.room)
+		o.room = nil
+	}
+	if o.parked {
+		o.signal()
+	}
+}
+
+// park writes what others append, on the request's own goroutine, until the
+// last part was written, the stream fails, or the client goes away.
+func (o *outlet) park(gone <-chan struct{}) {
+	o.mu.Lock()
+	o.wake = make(chan struct{}, 1)
+	o.parked = true
+	for {
+		if !o.writing {
+			if len(o.pending) > 0 && o.err == nil {
+				o.writing = true
+				o.mu.Unlock()
+				_ = o.write()
+				o.mu.Lock()
+				continue
+			}
+			if o.over || o.err != nil {
+				o.mu.Unlock()
+				return
+			}
+		}
+		o.mu.Unlock()
+		select {
+		case <-o.wake:
+		case <-gone:
+			o.fail(errGone)
+			gone = nil
+		}
+		o.mu.Lock()
+	}
+}
+
+// finish lets nothing follow what is pending.
+func (o *outlet) finish() { _ = o.take(part{last: true}, true) }
+
+// close ends the use of the response, as the request's goroutine returns: it
+// waits until nobody writes.
+func (o *outlet) close() {
+	o.mu.Lock()
+	for o.writing {
+		if o.quiet == nil {
+			o.quiet = make(chan struct{})
+		}
+		quiet := o.quiet
+		o.mu.Unlock()
+		<-quiet
+		o.mu.Lock()
+	}
+	if o.err == nil {
+		o.err = errStreamOver
+	}
+	o.pending, o.spare = nil, nil
+	if o.alive != nil {
+		o.alive.Stop()
+	}
+	o.mu.Unlock()
+}
+
+// keepAlive sends a sign of life, and comes again.
+func (o *outlet) keepAlive() {
+	o.mu.Lock()
+	if o.ended() != nil {
+		o.mu.Unlock()
+		return
+	}
+	if len(o.pending) == 0 && !o.writing {
+		o.appendSign()
+	}
+	o.alive.Reset(o.period)
+	o.mu.Unlock()
+	_ = o.flush(true)
+}
+
+// appendSign appends what readers of the stream pass over.
+func (o *outlet) appendSign() {
+	if o.form == formLines {
+		o.pending = append(o.pending, '\n')
+	} else {
+		o.pending = append(sse.AppendComment(o.pending, "keep-alive"), '\n')
+	}
+}
+
+// appendLine appends a message as one line.
+func appendLine(b, data []byte) []byte {
+	n := len(b)
+	b = append(b, data...)
+	for i := n; i < len(b); i++ {
+		if b[i] == '\n' || b[i] == '\r' { // white space of JSON, nothing else can hold it
+			b[i] = ' '
+		}
+	}
+	return b
+}

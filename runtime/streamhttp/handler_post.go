@@ -1,0 +1,435 @@
+package streamhttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+)
+
+// post is one POST that is being answered: the way back of its message, and
+// the context of whoever handles it. The message is handled on the goroutine
+// of the HTTP request, or, where a call may outlive that, on one of its own.
+type post struct {
+	h      *Handler
+	w      http.ResponseWriter
+	r      *http.Request
+	ctx    context.Context // of r
+	conn   *jsonrpc.Conn
+	s      *serverSession // nil in stateless revisions
+	want   acceptance
+	hd     head
+	fresh  bool // it begins the session
+	apart  bool // it is handled on a goroutine of its own
+	listen bool
+	slow   *time.Timer
+
+	mu     sync.Mutex
+	done   bool // replied
+	gone   bool // the HTTP request has ended without an answer
+	out    *outlet
+	stream *eventStream
+	wake   chan struct{} // of the request's goroutine, which waits for out or done
+}
+
+type postKey struct{}
+
+// Deadline is none.
+func (p *post) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done is closed when the client goes away, where that cancels its request
+// (2026-07-28). Where it does not there is none.
+func (p *post) Done() <-chan struct{} {
+	if p.s != nil {
+		return nil
+	}
+	return p.ctx.Done()
+}
+
+// Err says that the client has gone away, where that matters.
+func (p *post) Err() error {
+	if p.s != nil {
+		return nil
+	}
+	return p.ctx.Err()
+}
+
+// Value finds the HTTP request's values.
+func (p *post) Value(key any) any {
+	if _, ok := key.(postKey); ok {
+		return p
+	}
+	return p.ctx.Value(key)
+}
+
+// servePost answers a POST: it reads the message, finds out which era it
+// belongs to, and lets a connection handle it.
+func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) {
+	if !isJSON(r.Header) {
+		h.refuse(w, r, http.StatusUnsupportedMediaType, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Content-Type: want application/json"))
+		return
+	}
+	data, err := h.readBody(http.NewResponseController(w), r)
+	if err != nil {
+		h.refuseBody(w, r, data, err)
+		return
+	}
+	p := &post{h: h, w: w, r: r, ctx: r.Context(), want: accepts(r.Header), hd: readHead(data)}
+	switch {
+	case !p.hd.valid && !p.hd.batch && len(r.Header[HeaderSessionID]) == 0:
+		// What is wrong with it does not depend on the era.
+		p.conn = jsonrpc.NewConn(nil, h.ch, jsonrpc.ServerSide)
+		p.serve(data)
+	case h.isModern(r.Header, &p.hd):
+		h.serveModern(p, data)
+	default:
+		h.serveLegacy(p, data)
+	}
+}
+
+// refuseBody answers a body that could not be read in full.
+func (h *Handler) refuseBody(w http.ResponseWriter, r *http.Request, start []byte, err error) {
+	w.Header()["Connection"] = []string{"close"}
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.Is(err, errBodyTooLong), errors.As(err, &tooLong):
+		hd := readHead(start[:min(len(start), 4<<10)]) // its id may stand at the start
+		h.refuse(w, r, http.StatusRequestEntityTooLarge, hd.id, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%w: the bound is %d bytes", jsonrpc.ErrTooLong, h.o.MaxMessage))
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		h.refuse(w, r, http.StatusRequestTimeout, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "the body did not come in time"))
+	default:
+		h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeParseError, "the body could not be read"))
+	}
+}
+
+// isModern decides the era of a POST: a message that states a version or
+// capabilities of its own belongs to the stateless revision, and so does a
+// header that names one. What is left belongs to a session, unless there are
+// none here, or the header names no revision at all and no session is named.
+func (h *Handler) isModern(hdr http.Header, hd *head) bool {
+	version := hdr.Get(HeaderProtocolVersion)
+	switch {
+	case h.modern == nil:
+		return false
+	case len(h.legacy) == 0 || hd.stated || stateless(version):
+		return true
+	case hd.method == methodInitialize || len(hdr[HeaderSessionID]) > 0 || version == "":
+		return false
+	}
+	return h.legacy[version] == nil
+}
+
+// serveModern answers a message of the stateless revision.
+func (h *Handler) serveModern(p *post, data []byte) {
+	hd := &p.hd
+	switch {
+	case hd.batch:
+		h.refuse(p.w, p.r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "one message at a time: there are no batches"))
+		return
+	case hd.valid && hd.answer:
+		h.refuse(p.w, p.r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "an answer to nothing that was asked"))
+		return
+	case hd.request():
+		if e := h.checkHeaders(p.ctx, p.r.Header, hd); e != nil {
+			h.refuse(p.w, p.r, http.StatusBadRequest, hd.id, e)
+			return
+		}
+	}
+	p.listen = hd.method == methodListen
+	p.conn = jsonrpc.NewConn(nil, h.modern, jsonrpc.ServerSide)
+	h.mu.Lock()
+	h.posts[p] = struct{}{}
+	h.mu.Unlock()
+	p.serve(data)
+	h.mu.Lock()
+	delete(h.posts, p)
+	h.mu.Unlock()
+}
+
+// serveLegacy answers a message of a session, or begins one.
+func (h *Handler) serveLegacy(p *post, data []byte) {
+	hd := &p.hd
+	if len(h.legacy) > 0 && hd.request() && hd.method == methodInitialize && len(p.r.Header[HeaderSessionID]) == 0 {
+		s, err := h.newSession(p.ctx)
+		if err != nil {
+			h.refuse(p.w, p.r, http.StatusInternalServerError, hd.id, jsonrpc.NewError(jsonrpc.CodeInternalError, "internal error"))
+			return
+		}
+		p.s, p.conn, p.fresh = s, s.conn, true
+		p.serve(data)
+		h.mu.Lock()
+		known := s.known
+		h.mu.Unlock()
+		if !known {
+			s.end()
+		}
+		return
+	}
+	if version := p.r.Header.Get(HeaderProtocolVersion); version != "" && h.legacy[version] == nil && len(p.r.Header[HeaderSessionID]) == 0 {
+		h.refuse(p.w, p.r, http.StatusBadRequest, hd.id, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s: not supported here, but %s", HeaderProtocolVersion, strings.Join(h.versions(), ", ")))
+		return
+	}
+	s := h.sessionOf(p.w, p.r, hd.id)
+	if s == nil {
+		return
+	}
+	p.s, p.conn = s, s.conn
+	p.apart = h.o.Polling && hd.request() && s.rules().HTTP.Priming && p.want.events && !p.want.lines
+	p.serve(data)
+	h.leave(s)
+}
+
+// serve lets the connection handle the message, and returns when it is
+// answered or the client has gone away.
+func (p *post) serve(data []byte) {
+	f := jsonrpc.Frame{Data: data, Owned: true, Header: p.r.Header}
+	if p.h.o.KeepAlive > 0 && p.hd.request() && !p.fresh && (p.want.events || p.want.lines) {
+		p.slow = time.AfterFunc(p.h.o.KeepAlive, p.keepOpen)
+	} else {
+		// The handler may take longer than the HTTP server gives an answer.
+		_ = http.NewResponseController(p.w).SetWriteDeadline(time.Time{})
+	}
+	if p.apart {
+		go p.conn.Receive(p, p, f, false)
+	} else {
+		p.conn.Receive(p, p, f, false)
+	}
+	p.mu.Lock()
+	if p.out == nil && !p.done {
+		p.wake = make(chan struct{}, 1)
+		p.mu.Unlock()
+		select {
+		case <-p.wake:
+		case <-p.ctx.Done():
+		}
+		p.mu.Lock()
+		p.gone = p.out == nil && !p.done
+	}
+	out, st := p.out, p.stream
+	p.mu.Unlock()
+	if p.slow != nil {
+		p.slow.Stop()
+	}
+	if out == nil {
+		return
+	}
+	out.park(p.ctx.Done())
+	if st != nil {
+		st.detach(out)
+	}
+	out.close()
+}
+
+// keepOpen turns an answer that takes long into a stream.
+func (p *post) keepOpen() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done || p.gone || p.out != nil || p.stream != nil {
+		return
+	}
+	if p.open() != nil {
+		return
+	}
+	out := p.out
+	out.mu.Lock()
+	out.appendSign()
+	out.mu.Unlock()
+	_ = out.flush(false)
+}
+
+var errNoStream = errors.New("the client accepts no stream")
+
+// open begins a streaming response. p.mu is held. Where the client has gone
+// away but may come back, the stream has no response.
+func (p *post) open() error {
+	switch {
+	case p.fresh || !p.want.events && !p.want.lines && !p.listen:
+		return errNoStream
+	case p.gone && (p.s == nil || p.want.lines):
+		return errGone
+	case p.s == nil || p.want.lines: // lines have no ids to come back with
+		p.out = p.h.newOutlet(p.w, p.want.stream())
+		p.wakeUp()
+		return nil
+	}
+	if p.stream = p.s.newStream(); p.stream == nil {
+		return jsonrpc.ErrClosed
+	}
+	if !p.gone {
+		p.out = p.h.newOutlet(p.w, formEvents)
+		p.stream.outs = append(p.stream.outs, p.out)
+		if p.apart && p.h.o.StreamTime > 0 {
+			time.AfterFunc(p.h.o.StreamTime, func() { p.stream.pause(p.h.o.RetryTime) })
+		}
+	}
+	if p.s.rules().HTTP.Priming {
+		p.stream.mu.Lock()
+		p.stream.send(p.ctx, part{prime: true})
+		p.stream.mu.Unlock()
+	}
+	p.wakeUp()
+	return nil
+}
+
+// wakeUp tells the request's goroutine that there is something to do.
+func (p *post) wakeUp() {
+	if p.wake != nil {
+		select {
+		case p.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Notify sends what precedes the answer: the response becomes a stream.
+func (p *post) Notify(ctx context.Context, f jsonrpc.Frame) error {
+	p.mu.Lock()
+	if p.done {
+		p.mu.Unlock()
+		return errStreamOver
+	}
+	if p.out == nil && p.stream == nil {
+		if err := p.open(); err != nil {
+			p.mu.Unlock()
+			return err
+		}
+	}
+	out, st := p.out, p.stream
+	p.mu.Unlock()
+	if st != nil {
+		return st.put(ctx, part{data: f.Data})
+	}
+	return out.put(ctx, part{data: f.Data})
+}
+
+// Reply sends the answer: as the last message of the stream where there is
+// one, else as the body.
+func (p *post) Reply(ctx context.Context, f jsonrpc.Frame) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done {
+		return errStreamOver
+	}
+	p.done = true
+	defer p.wakeUp()
+	if p.out == nil && p.stream == nil {
+		if p.gone {
+			return errGone
+		}
+		status := p.status(f)
+		if p.want.json || status != http.StatusOK || p.open() != nil {
+			p.answer(status, f)
+			return nil
+		}
+	}
+	last := part{data: f.Data, last: true}
+	if p.stream != nil {
+		return p.stream.put(ctx, last)
+	}
+	return p.out.put(ctx, last)
+}
+
+// Detach has nothing to do: the goroutine belongs to this request alone.
+func (p *post) Detach() {}
+
+// answer writes a body that is one JSON text, or none. p.mu is held.
+func (p *post) answer(status int, f jsonrpc.Frame) {
+	if len(f.Data) == 0 {
+		p.w.WriteHeader(status)
+		return
+	}
+	if p.fresh && f.Code == 0 {
+		if !p.h.admit(p.s) {
+			p.h.refuse(p.w, p.r, http.StatusServiceUnavailable, p.hd.id, &jsonrpc.Error{Code: jsonrpc.CodeOverloaded, Message: "too many sessions"})
+			return
+		}
+		p.w.Header()[HeaderSessionID] = []string{p.s.id}
+	}
+	if len(f.Data) < largeAnswer && p.slow != nil || p.h.o.WriteTimeout <= 0 {
+		writeJSON(p.w, status, f.Data)
+		return
+	}
+	rc := http.NewResponseController(p.w)
+	_ = rc.SetWriteDeadline(time.Now().Add(p.h.o.WriteTimeout + time.Duration(len(f.Data))*time.Second/slowestWrite))
+	writeJSON(p.w, status, f.Data)
+	_ = rc.Flush()
+	_ = rc.SetWriteDeadline(time.Time{})
+}
+
+const (
+	largeAnswer  = 32 << 10 // bytes that a socket takes at once
+	slowestWrite = 64 << 10 // bytes a second that a client has to read, beyond WriteTimeout
+)
+
+// status is the HTTP status of an answer.
+func (p *post) status(f jsonrpc.Frame) int {
+	if len(f.Data) == 0 {
+		if !p.hd.valid && !p.hd.batch {
+			return http.StatusBadRequest // nothing that could be answered
+		}
+		return http.StatusAccepted
+	}
+	switch f.Code {
+	case 0:
+		return http.StatusOK
+	case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest:
+		return http.StatusBadRequest
+	case jsonrpc.CodeOverloaded, jsonrpc.CodeShuttingDown:
+		return http.StatusServiceUnavailable
+	}
+	if p.s != nil || p.h.modern == nil {
+		return http.StatusOK
+	}
+	switch f.Code {
+	case jsonrpc.CodeMethodNotFound:
+		return p.h.modern.Rules().HTTP.UnknownMethodStatus
+	case jsonrpc.CodeHeaderMismatch, jsonrpc.CodeMissingClientCapability, jsonrpc.CodeUnsupportedProtocolVersion:
+		return http.StatusBadRequest
+	case jsonrpc.CodeInvalidParams:
+		if !p.hd.complete {
+			return http.StatusBadRequest
+		}
+	}
+	return http.StatusOK
+}
+
+// Errors of CloseStream.
+var (
+	ErrNotHTTP    = errors.New("the context does not come from a handler of a request over HTTP")
+	ErrNotPolling = errors.New("the client cannot poll for the answer, or HandlerOptions.Polling is off")
+)
+
+// CloseStream ends the HTTP response to the request whose handler ctx belongs
+// to, while the handler goes on. The client comes back for the rest after
+// retry; 0 means HandlerOptions.RetryTime. It is for handlers that take long,
+// in revisions that have polling (2025-11-25: basic/transports, sending
+// messages to the server); elsewhere it is ErrNotPolling, and nothing changes.
+func CloseStream(ctx context.Context, retry time.Duration) error {
+	p, ok := ctx.Value(postKey{}).(*post)
+	if !ok {
+		return ErrNotHTTP
+	}
+	if !p.apart {
+		return ErrNotPolling
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done {
+		return errStreamOver
+	}
+	if p.stream == nil {
+		if err := p.open(); err != nil {
+			return err
+		}
+	}
+	if retry <= 0 {
+		retry = p.h.o.RetryTime
+	}
+	p.stream.pause(retry)
+	return nil
+}

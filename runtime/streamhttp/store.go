@@ -1,0 +1,155 @@
+package streamhttp
+
+import (
+	"bytes"
+	"container/list"
+	"context"
+	"errors"
+	"sync"
+)
+
+// StreamKey names one stream of one session. Stream 0 is that of messages
+// that belong to no request; the others are those of POSTs.
+type StreamKey struct {
+	Session string
+	Stream  uint64
+}
+
+// StoredEvent is one message that was sent on a stream.
+type StoredEvent struct {
+	Seq  int64  // its number on the stream; grows
+	Data []byte // the JSON text; empty for an event that only opened the stream
+}
+
+// EventStore keeps what was sent on the streams of sessions, for clients that
+// come back with Last-Event-ID. A stream's methods are called one at a time,
+// those of different streams at the same time. A store that fails costs the
+// client what it missed and nothing else. Specification: basic/transports,
+// resumability and redelivery.
+type EventStore interface {
+	// Append keeps an event. The data is the caller's again when it returns.
+	Append(ctx context.Context, k StreamKey, e StoredEvent) error
+	// After returns the events of the stream whose number is above seq, in
+	// order. Where some of them are not kept any more it returns the rest
+	// and ErrEventsLost. The data is only read.
+	After(ctx context.Context, k StreamKey, seq int64) ([]StoredEvent, error)
+	// Forget drops a session with all its streams.
+	Forget(ctx context.Context, session string) error
+}
+
+// ErrEventsLost says that a store does not have all events that were asked
+// for.
+var ErrEventsLost = errors.New("events are not kept any more")
+
+// MemoryStoreOptions are the bounds of a memory store. The zero value works.
+type MemoryStoreOptions struct {
+	// MaxEvents bounds the events of a session. 0 means 256.
+	MaxEvents int
+	// MaxSessionBytes bounds the data of a session. 0 means 1 MiB.
+	MaxSessionBytes int
+	// MaxBytes bounds the data of all sessions. 0 means 64 MiB.
+	MaxBytes int
+}
+
+// memoryStore keeps the newest events of each session.
+type memoryStore struct {
+	o MemoryStoreOptions
+
+	mu       sync.Mutex
+	all      list.List // of *keptEvent, oldest first
+	bytes    int
+	sessions map[string]*keptSession
+}
+
+type keptSession struct {
+	events list.List // of *keptEvent, oldest first
+	bytes  int
+	lost   map[uint64]int64 // by stream: the number of the newest event that was dropped
+}
+
+type keptEvent struct {
+	key     StreamKey
+	e       StoredEvent
+	everyAt *list.Element // in memoryStore.all
+}
+
+// eventOverhead is what an event costs beside its data, in bytes.
+const eventOverhead = 256
+
+// NewMemoryStore returns a store in memory: the newest events of each session,
+// within the bounds. Sessions that keep nothing cost nothing.
+func NewMemoryStore(o MemoryStoreOptions) EventStore {
+	o.MaxEvents = orDefault(o.MaxEvents, 256)
+	o.MaxSessionBytes = orDefault(o.MaxSessionBytes, 1<<20)
+	o.MaxBytes = orDefault(o.MaxBytes, 64<<20)
+	return &memoryStore{o: o, sessions: map[string]*keptSession{}}
+}
+
+func (m *memoryStore) Append(_ context.Context, k StreamKey, e StoredEvent) error {
+	e.Data = bytes.Clone(e.Data)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sessions[k.Session]
+	if s == nil {
+		s = &keptSession{}
+		m.sessions[k.Session] = s
+	}
+	ev := &keptEvent{key: k, e: e}
+	ev.everyAt = m.all.PushBack(ev)
+	s.events.PushBack(ev)
+	s.bytes += len(e.Data) + eventOverhead
+	m.bytes += len(e.Data) + eventOverhead
+	for s.events.Len() > m.o.MaxEvents || s.bytes > m.o.MaxSessionBytes && s.events.Len() > 0 {
+		m.drop(s)
+	}
+	for m.bytes > m.o.MaxBytes {
+		// The oldest of all is the oldest of its session.
+		m.drop(m.sessions[m.all.Front().Value.(*keptEvent).key.Session])
+	}
+	return nil
+}
+
+// drop forgets the oldest event of a session. m.mu is held.
+func (m *memoryStore) drop(s *keptSession) {
+	ev := s.events.Remove(s.events.Front()).(*keptEvent)
+	m.all.Remove(ev.everyAt)
+	s.bytes -= len(ev.e.Data) + eventOverhead
+	m.bytes -= len(ev.e.Data) + eventOverhead
+	if s.lost == nil {
+		s.lost = map[uint64]int64{}
+	}
+	s.lost[ev.key.Stream] = ev.e.Seq
+}
+
+func (m *memoryStore) After(_ context.Context, k StreamKey, seq int64) ([]StoredEvent, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sessions[k.Session]
+	if s == nil {
+		return nil, nil
+	}
+	var out []StoredEvent
+	for at := s.events.Front(); at != nil; at = at.Next() {
+		if ev := at.Value.(*keptEvent); ev.key == k && ev.e.Seq > seq {
+			out = append(out, ev.e)
+		}
+	}
+	if s.lost[k.Stream] > seq {
+		return out, ErrEventsLost
+	}
+	return out, nil
+}
+
+func (m *memoryStore) Forget(_ context.Context, session string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sessions[session]
+	if s == nil {
+		return nil
+	}
+	for s.events.Len() > 0 {
+		m.drop(s)
+	}
+	delete(m.sessions, session)
+	return nil
+}
