@@ -560,7 +560,7 @@ func (b *builder) deprecations(pkg *ir.Package) error {
 
 // reserved are the names that every generated package declares besides its types.
 var reserved = []string{
-	"Client", "Connect", "Decode", "InputRequiredError", "Join", "Message", "Methods", "NewInputRequiredError", "NewTaskCreated", "Peer",
+	"Answer", "Client", "Connect", "Decode", "InputRequiredError", "Join", "Message", "Methods", "NewInputRequiredError", "NewTaskCreated", "Notification", "Peer",
 	"RemoteClient", "RemoteServer", "Request", "Response", "Revision", "Server", "TaskCreated", "UnknownNotification", "UnknownRequest",
 }
 

@@ -97,7 +97,7 @@ type printer struct {
 
 // own are the names that every package may declare besides those of the model.
 var own = []string{
-	"Client", "Connect", "Decode", "InputRequiredError", "Join", "Message", "Methods", "NewInputRequiredError", "NewTaskCreated", "Peer",
+	"Answer", "Client", "Connect", "Decode", "InputRequiredError", "Join", "Message", "Methods", "NewInputRequiredError", "NewTaskCreated", "Notification", "Peer",
 	"RemoteClient", "RemoteServer", "Request", "Response", "Revision", "Server", "TaskCreated", "UnknownNotification", "UnknownRequest",
 }
 

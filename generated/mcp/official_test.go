@@ -67,7 +67,7 @@ func TestOfficialExamples(t *testing.T) {
 			f := jsonrpc.Frame{Data: text}
 			switch {
 			case strings.HasSuffix(definition, "ResultResponse"):
-				q := requestOf(t, strings.TrimSuffix(definition, "ResultResponse"))
+				q := requestOf(t, strings.TrimSuffix(definition, "ResultResponse"), wire.Raw(text).Get("id"))
 				m, err := q.DecodeResponse(f)
 				require.NoError(t, err)
 				if wrongExamples[name] {
@@ -95,11 +95,11 @@ func TestOfficialExamples(t *testing.T) {
 }
 
 // requestOf makes the request whose answer an example is.
-func requestOf(t *testing.T, base string) v20260728.Request {
+func requestOf(t *testing.T, base string, id wire.Raw) v20260728.Request {
 	t.Helper()
 	for _, m := range v20260728.Methods {
 		if m.Definition == base+"Request" {
-			q, err := v20260728.Decode(jsonrpc.Frame{Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"` + m.Name + `","params":` + emptyParams(m.Name) + `}`)})
+			q, err := v20260728.Decode(jsonrpc.Frame{Data: []byte(`{"jsonrpc":"2.0","id":` + id.String() + `,"method":"` + m.Name + `","params":` + emptyParams(m.Name) + `}`)})
 			require.NoError(t, err)
 			return q.(v20260728.Request)
 		}

@@ -7,8 +7,8 @@ import (
 // Envelope is one message with its params or result as they came, for programs
 // that look at messages without being a party to them.
 type Envelope struct {
-	// ID is zero in a notification, and in an error whose request could not be
-	// read.
+	// ID is zero in a notification. In an error whose request could not be
+	// read it is zero if it was left out, and NullID if it was null.
 	ID ID
 	// Method is empty in an answer.
 	Method string
@@ -16,6 +16,8 @@ type Envelope struct {
 	Params, Result wire.Raw
 	// Error is set if the message is an error.
 	Error *Error
+	// Extra are the members that JSON-RPC does not name, in order.
+	Extra wire.Members
 }
 
 // IsRequest reports whether the message asks for an answer.
@@ -27,11 +29,27 @@ func (e *Envelope) IsNotification() bool { return e.Method != "" && e.ID.IsZero(
 // IsResponse reports whether the message is an answer.
 func (e *Envelope) IsResponse() bool { return e.Method == "" }
 
+// ParseAnswer is ParseEnvelope for the answer to the request with the given id:
+// another id is an error, but for one that is left out or null, as in an error
+// about a request that could not be read. A zero id takes any answer.
+func ParseAnswer(data []byte, id ID) (*Envelope, error) {
+	e, err := ParseEnvelope(data)
+	switch {
+	case err != nil:
+		return nil, err
+	case !e.IsResponse():
+		return nil, &wire.Error{Kind: wire.ErrValue, Path: "method", Msg: "not an answer"}
+	case !id.IsZero() && !e.ID.IsZero() && e.ID != NullID && e.ID != id:
+		return nil, &wire.Error{Kind: wire.ErrValue, Path: "id", Msg: "want " + id.String() + ", got " + e.ID.String()}
+	}
+	return e, nil
+}
+
 // ParseEnvelope reads one message (not a batch). It is strict about the
 // envelope: jsonrpc is "2.0", a request or notification has a method and
 // neither result nor error, an answer has exactly one of the two; params and
-// result are objects; members that JSON-RPC does not name are dropped. Raw
-// parts alias data. Errors are of type *wire.Error.
+// result are objects; no member comes twice. Raw parts alias data. Errors are
+// of type *wire.Error.
 func ParseEnvelope(data []byte) (*Envelope, error) {
 	e := &Envelope{}
 	return e, wire.Decode(data, wire.Options{}, e)
@@ -60,6 +78,7 @@ func (e *Envelope) DecodeJSON(d *wire.Dec) error {
 			bit = hasID
 			if d.Null() {
 				seen |= idNull
+				e.ID = NullID
 			} else {
 				err = e.ID.DecodeJSON(d)
 			}
@@ -77,7 +96,7 @@ func (e *Envelope) DecodeJSON(d *wire.Dec) error {
 			e.Error = &Error{Remote: true}
 			err = e.Error.DecodeJSON(d)
 		default:
-			_, err = d.Raw()
+			err = e.Extra.Take(d, k)
 		}
 		if err != nil {
 			return err
@@ -154,22 +173,43 @@ func AppendError(b []byte, id ID, absent bool, e *Error) []byte {
 	return appendError(b, id, absent, e)
 }
 
+// AppendExtra adds members to the message that b ends with, before its closing
+// brace. Names that JSON-RPC knows, and those that came before, are left out.
+func AppendExtra(b []byte, extra wire.Members) []byte {
+	if n := len(b) - 1; len(extra) > 0 && n >= 0 && b[n] == '}' {
+		b = append(wire.AppendMembers(b[:n], extra, isMember), '}')
+	}
+	return b
+}
+
+// isMember reports whether JSON-RPC names a member of messages.
+func isMember(name string) bool {
+	switch name {
+	case "jsonrpc", "id", "method", "params", "result", "error":
+		return true
+	}
+	return false
+}
+
 // AppendJSON appends the message. A zero id of an error is left out.
 func (e *Envelope) AppendJSON(b []byte) []byte {
 	switch {
 	case e.Error != nil:
-		return appendError(b, e.ID, true, e.Error)
+		b = appendError(b, e.ID, true, e.Error)
 	case e.Method == "":
-		return AppendResult(b, e.ID, rawObject(e.Result))
+		b = AppendResult(b, e.ID, rawObject(e.Result))
+	default:
+		var params wire.Appender
+		if e.Params != nil {
+			params = e.Params
+		}
+		if e.ID.IsZero() {
+			b = appendNotification(b, e.Method, params)
+		} else {
+			b = AppendRequest(b, e.ID, e.Method, params)
+		}
 	}
-	var params wire.Appender
-	if e.Params != nil {
-		params = e.Params
-	}
-	if e.ID.IsZero() {
-		return appendNotification(b, e.Method, params)
-	}
-	return AppendRequest(b, e.ID, e.Method, params)
+	return AppendExtra(b, e.Extra)
 }
 
 // rawObject writes {} for nil.
@@ -196,17 +236,29 @@ func DecodeParams[P any, PP interface {
 	return p, nil
 }
 
-// DecodeResult reads the result of a message leniently; nil if it has none.
+// DecodeResult reads the result of a message; nil if it has none. Unless strict
+// it is read as far as it can be, and the problems say what was passed over:
+// paths begin with "result", and at most wire.DefaultMaxSkipped are kept.
 func DecodeResult[R any, PR interface {
 	*R
 	wire.Decoder
-}](e *Envelope) (PR, error) {
+}](e *Envelope, strict bool) (PR, []wire.Problem, error) {
 	if e.Result == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
+	d := decs.Get().(*wire.Dec)
+	defer func() {
+		d.Reset(nil, wire.Options{})
+		decs.Put(d)
+	}()
+	d.Reset(e.Result, wire.Options{Lenient: !strict})
 	r := PR(new(R))
-	if err := wire.Decode(e.Result, wire.Options{Lenient: true}, r); err != nil {
-		return nil, wire.Under("result", err)
+	if err := r.DecodeJSON(d); err != nil {
+		return nil, nil, wire.Under("result", err)
 	}
-	return r, nil
+	problems := d.Skipped()
+	for i, p := range problems {
+		problems[i].Path = wire.Under("result", &wire.Error{Path: p.Path}).(*wire.Error).Path
+	}
+	return r, problems, nil
 }

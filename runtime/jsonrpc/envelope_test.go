@@ -20,6 +20,11 @@ func TestEnvelopeKeepsWhatItReads(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":12345678901234567890,"result":{"a":null}}`, "response"},
 		{`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no","data":null,"more":1}}`, "response"},
 		{`{"jsonrpc":"2.0","error":{"code":0,"message":""}}`, "response"},
+		{`{"jsonrpc":"2.0","id":null,"error":{"code":0,"message":""}}`, "response"},
+		{`{"jsonrpc":"2.0","id":1,"method":"a","x":[1.0],"Params":{},"_meta":null}`, "request"},
+		{`{"jsonrpc":"2.0","method":"a","params":{},"x":1}`, "notification"},
+		{`{"jsonrpc":"2.0","id":1,"result":{},"x":1}`, "response"},
+		{`{"jsonrpc":"2.0","id":null,"error":{"code":0,"message":""},"x":{}}`, "response"},
 	} {
 		e, err := jsonrpc.ParseEnvelope([]byte(c.text))
 		require.NoError(t, err, c.text)
@@ -46,9 +51,45 @@ func TestEnvelopeIsStrict(t *testing.T) {
 		_, err := jsonrpc.ParseEnvelope([]byte(text))
 		require.Error(t, err, text)
 	}
-	e, err := jsonrpc.ParseEnvelope([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"},"x":1}`))
-	require.NoError(t, err, "an error may have a null id, and members that JSON-RPC does not name")
-	require.True(t, e.ID.IsZero())
+}
+
+// TestParseAnswer holds that an answer belongs to its request, and that one
+// about a request that could not be read belongs to any.
+func TestParseAnswer(t *testing.T) {
+	const failure = `"error":{"code":-32700,"message":"no"}}`
+	for _, c := range []struct {
+		id   jsonrpc.ID
+		text string
+		want string
+	}{
+		{jsonrpc.NewID(1), `{"jsonrpc":"2.0","id":1,"result":{}}`, ""},
+		{jsonrpc.NewID(1), `{"jsonrpc":"2.0","id":1.0,"result":{}}`, "id: want 1, got 1.0"},
+		{jsonrpc.StringID("1"), `{"jsonrpc":"2.0","id":1,"result":{}}`, `id: want "1", got 1`},
+		{jsonrpc.NewID(1), `{"jsonrpc":"2.0","id":2,` + failure, "id: want 1, got 2"},
+		{jsonrpc.NewID(1), `{"jsonrpc":"2.0","id":null,` + failure, ""},
+		{jsonrpc.NewID(1), `{"jsonrpc":"2.0",` + failure, ""},
+		{jsonrpc.ID{}, `{"jsonrpc":"2.0","id":2,"result":{}}`, ""},
+		{jsonrpc.NewID(1), `{"jsonrpc":"2.0","id":1,"method":"a"}`, "method: not an answer"},
+		{jsonrpc.NewID(1), `{"jsonrpc":"2.0","id":1}`, "neither method nor result nor error"},
+	} {
+		e, err := jsonrpc.ParseAnswer([]byte(c.text), c.id)
+		if c.want != "" {
+			require.EqualError(t, err, c.want)
+			require.Nil(t, e)
+			continue
+		}
+		require.NoError(t, err, c.text)
+		require.Equal(t, c.text, string(e.AppendJSON(nil)))
+	}
+}
+
+// TestAppendExtra holds that no member is written twice.
+func TestAppendExtra(t *testing.T) {
+	one := wire.MustRaw("1")
+	b := jsonrpc.AppendExtra([]byte(`{"jsonrpc":"2.0","id":1,"method":"a"}`), wire.Members{
+		{Name: "id", Value: one}, {Name: "x", Value: one}, {Name: "params", Value: one}, {Name: "x", Value: one},
+	})
+	require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"a","x":1}`, string(b))
 }
 
 func TestDecodeParamsAndResult(t *testing.T) {
@@ -61,11 +102,19 @@ func TestDecodeParamsAndResult(t *testing.T) {
 	e.Params = wire.Raw(`{"code":"x"}`)
 	_, err = jsonrpc.DecodeParams[jsonrpc.Error](e, true)
 	require.EqualError(t, err, "params.code: want an integer, got a string")
-	r, err := jsonrpc.DecodeResult[wire.Raw](&jsonrpc.Envelope{})
+	r, problems, err := jsonrpc.DecodeResult[wire.Raw](&jsonrpc.Envelope{}, true)
 	require.NoError(t, err)
 	require.Nil(t, r)
-	_, err = jsonrpc.DecodeResult[jsonrpc.Error](&jsonrpc.Envelope{Result: wire.Raw(`{"code":1}`)})
+	require.Nil(t, problems)
+	_, _, err = jsonrpc.DecodeResult[jsonrpc.Error](&jsonrpc.Envelope{Result: wire.Raw(`{"code":1}`)}, false)
 	require.EqualError(t, err, "result.message: missing")
+	odd := &jsonrpc.Envelope{Result: wire.Raw(`{"names":["a",1]}`)}
+	l, problems, err := jsonrpc.DecodeResult[nameList](odd, false)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a"}, l.Names)
+	require.Equal(t, []wire.Problem{{Kind: wire.ErrType, Path: "result.names[1]", Msg: "want a string, got a number", Offset: 14}}, problems)
+	_, _, err = jsonrpc.DecodeResult[nameList](odd, true)
+	require.EqualError(t, err, "result.names[1]: want a string, got a number")
 }
 
 func TestAppendError(t *testing.T) {

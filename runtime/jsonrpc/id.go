@@ -21,11 +21,11 @@ type ID struct {
 type idKind uint8
 
 const (
-	idNone    idKind = iota
-	idInt            // num, in its shortest decimal spelling
-	idString         // str, unescaped; this package spells it the way it came
-	idLiteral        // str is the JSON text: a large or unusual number, a string with unusual escapes
-	idNullText       // null, where there is no id
+	idNone     idKind = iota
+	idInt             // num, in its shortest decimal spelling
+	idString          // str, unescaped; this package spells it the way it came
+	idLiteral         // str is the JSON text: a large or unusual number, a string with unusual escapes
+	idNullText        // null, where there is no id
 )
 
 // NullID stands for no id that is written as null, which only an error about a

@@ -2,7 +2,10 @@ package wire
 
 import (
 	"hash/maphash"
+	"maps"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Member is one member of an object that its Go type does not know.
@@ -52,6 +55,35 @@ func (m *Members) Set(name string, v Raw) {
 	if v != nil {
 		*m = append(*m, Member{name, v})
 	}
+}
+
+// Check reports the first member that AppendMembers leaves out, because known reports its name or it came before, and the
+// first value that is not JSON.
+func (m Members) Check(known func(string) bool) error {
+	var seen nameSet
+	for i := range m {
+		switch name := m[i].Name; {
+		case known != nil && known(name):
+			return Under(step(name), &Error{Kind: ErrDuplicate, Msg: "the name of a field"})
+		case len(m) <= indexMin && m[:i].Has(name):
+			return Under(step(name), &Error{Kind: ErrDuplicate, Msg: "duplicate member"})
+		case len(m) > indexMin:
+			if seen.slot == nil {
+				seen.fill(nil)
+			}
+			if !seen.add(m[:i], name) {
+				return Under(step(name), &Error{Kind: ErrDuplicate, Msg: "duplicate member"})
+			}
+		}
+		err := m[i].Value.Check()
+		if err == nil && m[i].Value == nil {
+			err = &Error{Kind: ErrMissing, Msg: "missing"}
+		}
+		if err != nil {
+			return Under(step(m[i].Name), err)
+		}
+	}
+	return nil
 }
 
 // Clone returns a copy that shares nothing with m; nil stays nil.
@@ -137,4 +169,38 @@ func (s *nameSet) add(m Members, name string) bool {
 		}
 	}
 	return true
+}
+
+// step is a name as a path of one step.
+func step(name string) string { return string(appendPathKey(nil, name)) }
+
+// Keys returns the keys of a map in the order in which they are written. Keys that are written the same, as they differ only
+// in bytes that are not UTF-8, are one name on the wire: the first in the order of bytes counts, the others are left out.
+// CheckKeys reports such keys.
+func Keys[V any](m map[string]V) []string {
+	keys := slices.Sorted(maps.Keys(m))
+	if !slices.ContainsFunc(keys, invalidUTF8) {
+		return keys
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(keys, func(k string) bool {
+		name := string(AppendString(nil, k))
+		dup := seen[name]
+		seen[name] = true
+		return dup
+	})
+}
+
+func invalidUTF8(s string) bool { return !utf8.ValidString(s) }
+
+// CheckKeys reports a key that is not UTF-8, the first in the order of bytes: what is written for it is another.
+func CheckKeys[V any](m map[string]V) error {
+	for k := range m {
+		if invalidUTF8(k) {
+			keys := slices.Sorted(maps.Keys(m))
+			k = keys[slices.IndexFunc(keys, invalidUTF8)]
+			return &Error{Kind: ErrUTF8, Path: step(strings.ToValidUTF8(k, "\uFFFD")), Msg: "a name that is not UTF-8"}
+		}
+	}
+	return nil
 }

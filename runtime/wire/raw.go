@@ -93,6 +93,26 @@ func Valid(b []byte) bool {
 // into.
 func (r Raw) Valid() bool { return r == nil || Valid(r) }
 
+// Check is Valid with an error that says what is wrong, and where in r. It is nil for nil.
+func (r Raw) Check() error {
+	if r.Valid() {
+		return nil
+	}
+	_, err := ParseRaw(r)
+	return err
+}
+
+// CheckObject is Check for a value that must be an object.
+func (r Raw) CheckObject() error {
+	if err := r.Check(); err != nil {
+		return err
+	}
+	if k := r.Kind(); k != KindObject && k != KindNone {
+		return &Error{Kind: ErrType, Msg: "want an object, got " + k.String()}
+	}
+	return nil
+}
+
 // Quote returns s as a JSON string.
 func Quote(s string) Raw { return AppendString(make([]byte, 0, len(s)+2), s) }
 
