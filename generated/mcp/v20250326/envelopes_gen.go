@@ -7,18 +7,47 @@ import (
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
-// Message is a whole message: a request or notification of this revision,
-// *UnknownRequest, *UnknownNotification, or an answer.
+// Message is a whole message: a Request, a Notification or an Answer.
 type Message interface {
 	wire.Appender
+	// MessageID is the id: of the request, or of the one that is answered; zero in a
+	// notification, and in an error about a request that could not be read.
+	MessageID() jsonrpc.ID
+	// MessageMethod is the method of a request or notification, empty in an answer.
+	MessageMethod() string
 	isMessage()
 }
 
-// Request is a Message that wants an answer.
+// Request is a Message that wants an answer: one of this revision, or an
+// *UnknownRequest.
 type Request interface {
 	Message
-	// DecodeResponse reads the answer to this very request.
-	DecodeResponse(f jsonrpc.Frame) (Message, error)
+	// DecodeResponse reads the answer to this very request: one with another id is an
+	// error, unless the request has none. A result that breaks its schema is read as far
+	// as it can be, and Problems of the answer says what was passed over.
+	DecodeResponse(f jsonrpc.Frame) (Answer, error)
+	// DecodeResponseStrict is DecodeResponse, but a result that breaks its schema is a
+	// *wire.Error that says where.
+	DecodeResponseStrict(f jsonrpc.Frame) (Answer, error)
+}
+
+// Notification is a Message that wants no answer: one of this revision, or an
+// *UnknownNotification.
+type Notification interface {
+	Message
+	isNotification()
+}
+
+// Answer is a Message that answers a request: with its type when the request is
+// known, else a *Response.
+type Answer interface {
+	Message
+	// Failure is the error that the request was answered with, nil if there is a result.
+	Failure() *jsonrpc.Error
+	// Problems are what was passed over when the result was read: elements of lists that
+	// could not be read, members that were missing and are written as what they were
+	// taken for. At most wire.DefaultMaxSkipped are kept; paths begin with "result".
+	Problems() []wire.Problem
 }
 
 // UnknownRequest is a request of a method that this revision does not name, as
@@ -29,6 +58,16 @@ type UnknownRequest struct {
 
 func (*UnknownRequest) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *UnknownRequest) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *UnknownRequest) MessageMethod() string {
+	return x.Method
+}
+
 // UnknownNotification is a notification of a method that this revision does not
 // name, as it came.
 type UnknownNotification struct {
@@ -37,6 +76,16 @@ type UnknownNotification struct {
 
 func (*UnknownNotification) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *UnknownNotification) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *UnknownNotification) MessageMethod() string {
+	return x.Method
+}
+
 // Response is an answer whose request is not known, as it came.
 type Response struct {
 	jsonrpc.Envelope
@@ -44,22 +93,40 @@ type Response struct {
 
 func (*Response) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *Response) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *Response) MessageMethod() string {
+	return x.Method
+}
+
+func (*UnknownNotification) isNotification() {}
+
+// Failure is the error, nil if there is a result.
+func (x *Response) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *Response) Problems() []wire.Problem {
+	return nil
+}
+
 // DecodeResponse reads an answer as it came.
-func (*UnknownRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+func (x *UnknownRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &Response{*e}, nil
 }
 
-// responseEnvelope takes an answer apart.
-func responseEnvelope(f jsonrpc.Frame) (*jsonrpc.Envelope, error) {
-	e, err := jsonrpc.ParseEnvelope(f.Data)
-	if err == nil && !e.IsResponse() {
-		err = &wire.Error{Kind: wire.ErrValue, Path: "method", Msg: "not an answer"}
-	}
-	return e, err
+// DecodeResponseStrict is DecodeResponse: nothing is known of the result.
+func (x *UnknownRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.DecodeResponse(f)
 }
 
 // appenderOf keeps a nil pointer from becoming an Appender that is not nil.
@@ -83,48 +150,92 @@ func appenderOf[T any, P interface {
 type CompleteRequest struct {
 	ID     jsonrpc.ID      // the client's or server's choice, unique while the request runs
 	Params *CompleteParams // always there
+	Extra  wire.Members    // members that JSON-RPC does not name
 }
 
 func (*CompleteRequest) isMessage() {}
 
-// AppendJSON appends the message.
-func (x *CompleteRequest) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendRequest(b, x.ID, MethodCompletionComplete, appenderOf(x.Params))
+// MessageID is the id, zero for none.
+func (x *CompleteRequest) MessageID() jsonrpc.ID {
+	return x.ID
 }
 
-// DecodeResponse reads the answer, a *CompleteResponse. Its id is not compared.
-func (x *CompleteRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+// MessageMethod is the method, empty for none.
+func (x *CompleteRequest) MessageMethod() string {
+	return MethodCompletionComplete
+}
+
+// AppendJSON appends the message.
+func (x *CompleteRequest) AppendJSON(b []byte) []byte {
+	return jsonrpc.AppendExtra(jsonrpc.AppendRequest(b, x.ID, MethodCompletionComplete, appenderOf(x.Params)), x.Extra)
+}
+
+// DecodeResponse reads the answer, a *CompleteResponse.
+func (x *CompleteRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, false)
+}
+
+// DecodeResponseStrict reads the answer, a *CompleteResponse; a result that
+// breaks its schema is an error.
+func (x *CompleteRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, true)
+}
+
+func (x *CompleteRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := &CompleteResponse{ID: e.ID, Error: e.Error}
-	r.Result, err = jsonrpc.DecodeResult[CompleteResult](e)
+	r := &CompleteResponse{ID: e.ID, Error: e.Error, Extra: e.Extra}
+	r.Result, r.problems, err = jsonrpc.DecodeResult[CompleteResult](e, strict)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// CompleteResponse is a whole answer to completion/complete: one member besides
-// ID is set.
+// CompleteResponse is a whole answer to completion/complete: besides ID and
+// Extra one member is set.
 //
 // See CompleteRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type CompleteResponse struct {
-	ID     jsonrpc.ID      // of the request; zero in an error about one that could not be read
+	ID     jsonrpc.ID      // of the request; zero or jsonrpc.NullID in an error about one that could not be read
 	Result *CompleteResult // when the request was answered in full
 	Error  *jsonrpc.Error  // when it failed
+	Extra  wire.Members    // members that JSON-RPC does not name
+
+	problems []wire.Problem
 }
 
 func (*CompleteResponse) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *CompleteResponse) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *CompleteResponse) MessageMethod() string {
+	return ""
+}
+
+// Failure is the error, nil if there is a result.
+func (x *CompleteResponse) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *CompleteResponse) Problems() []wire.Problem {
+	return x.problems
+}
+
 // AppendJSON appends the message.
 func (x *CompleteResponse) AppendJSON(b []byte) []byte {
 	if x.Error != nil {
-		return jsonrpc.AppendError(b, x.ID, true, x.Error)
+		return jsonrpc.AppendExtra(jsonrpc.AppendError(b, x.ID, true, x.Error), x.Extra)
 	}
-	return jsonrpc.AppendResult(b, x.ID, x.Result)
+	return jsonrpc.AppendExtra(jsonrpc.AppendResult(b, x.ID, x.Result), x.Extra)
 }
 
 // InitializeRequest is a whole request of initialize.
@@ -137,49 +248,92 @@ func (x *CompleteResponse) AppendJSON(b []byte) []byte {
 type InitializeRequest struct {
 	ID     jsonrpc.ID        // the client's or server's choice, unique while the request runs
 	Params *InitializeParams // always there
+	Extra  wire.Members      // members that JSON-RPC does not name
 }
 
 func (*InitializeRequest) isMessage() {}
 
-// AppendJSON appends the message.
-func (x *InitializeRequest) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendRequest(b, x.ID, MethodInitialize, appenderOf(x.Params))
+// MessageID is the id, zero for none.
+func (x *InitializeRequest) MessageID() jsonrpc.ID {
+	return x.ID
 }
 
-// DecodeResponse reads the answer, a *InitializeResponse. Its id is not
-// compared.
-func (x *InitializeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+// MessageMethod is the method, empty for none.
+func (x *InitializeRequest) MessageMethod() string {
+	return MethodInitialize
+}
+
+// AppendJSON appends the message.
+func (x *InitializeRequest) AppendJSON(b []byte) []byte {
+	return jsonrpc.AppendExtra(jsonrpc.AppendRequest(b, x.ID, MethodInitialize, appenderOf(x.Params)), x.Extra)
+}
+
+// DecodeResponse reads the answer, a *InitializeResponse.
+func (x *InitializeRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, false)
+}
+
+// DecodeResponseStrict reads the answer, a *InitializeResponse; a result that
+// breaks its schema is an error.
+func (x *InitializeRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, true)
+}
+
+func (x *InitializeRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := &InitializeResponse{ID: e.ID, Error: e.Error}
-	r.Result, err = jsonrpc.DecodeResult[InitializeResult](e)
+	r := &InitializeResponse{ID: e.ID, Error: e.Error, Extra: e.Extra}
+	r.Result, r.problems, err = jsonrpc.DecodeResult[InitializeResult](e, strict)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// InitializeResponse is a whole answer to initialize: one member besides ID is
-// set.
+// InitializeResponse is a whole answer to initialize: besides ID and Extra one
+// member is set.
 //
 // See InitializeRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type InitializeResponse struct {
-	ID     jsonrpc.ID        // of the request; zero in an error about one that could not be read
+	ID     jsonrpc.ID        // of the request; zero or jsonrpc.NullID in an error about one that could not be read
 	Result *InitializeResult // when the request was answered in full
 	Error  *jsonrpc.Error    // when it failed
+	Extra  wire.Members      // members that JSON-RPC does not name
+
+	problems []wire.Problem
 }
 
 func (*InitializeResponse) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *InitializeResponse) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *InitializeResponse) MessageMethod() string {
+	return ""
+}
+
+// Failure is the error, nil if there is a result.
+func (x *InitializeResponse) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *InitializeResponse) Problems() []wire.Problem {
+	return x.problems
+}
+
 // AppendJSON appends the message.
 func (x *InitializeResponse) AppendJSON(b []byte) []byte {
 	if x.Error != nil {
-		return jsonrpc.AppendError(b, x.ID, true, x.Error)
+		return jsonrpc.AppendExtra(jsonrpc.AppendError(b, x.ID, true, x.Error), x.Extra)
 	}
-	return jsonrpc.AppendResult(b, x.ID, x.Result)
+	return jsonrpc.AppendExtra(jsonrpc.AppendResult(b, x.ID, x.Result), x.Extra)
 }
 
 // SetLevelRequest is a whole request of logging/setLevel.
@@ -192,48 +346,92 @@ func (x *InitializeResponse) AppendJSON(b []byte) []byte {
 type SetLevelRequest struct {
 	ID     jsonrpc.ID      // the client's or server's choice, unique while the request runs
 	Params *SetLevelParams // always there
+	Extra  wire.Members    // members that JSON-RPC does not name
 }
 
 func (*SetLevelRequest) isMessage() {}
 
-// AppendJSON appends the message.
-func (x *SetLevelRequest) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendRequest(b, x.ID, MethodLoggingSetLevel, appenderOf(x.Params))
+// MessageID is the id, zero for none.
+func (x *SetLevelRequest) MessageID() jsonrpc.ID {
+	return x.ID
 }
 
-// DecodeResponse reads the answer, a *SetLevelResponse. Its id is not compared.
-func (x *SetLevelRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+// MessageMethod is the method, empty for none.
+func (x *SetLevelRequest) MessageMethod() string {
+	return MethodLoggingSetLevel
+}
+
+// AppendJSON appends the message.
+func (x *SetLevelRequest) AppendJSON(b []byte) []byte {
+	return jsonrpc.AppendExtra(jsonrpc.AppendRequest(b, x.ID, MethodLoggingSetLevel, appenderOf(x.Params)), x.Extra)
+}
+
+// DecodeResponse reads the answer, a *SetLevelResponse.
+func (x *SetLevelRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, false)
+}
+
+// DecodeResponseStrict reads the answer, a *SetLevelResponse; a result that
+// breaks its schema is an error.
+func (x *SetLevelRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, true)
+}
+
+func (x *SetLevelRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := &SetLevelResponse{ID: e.ID, Error: e.Error}
-	r.Result, err = jsonrpc.DecodeResult[EmptyResult](e)
+	r := &SetLevelResponse{ID: e.ID, Error: e.Error, Extra: e.Extra}
+	r.Result, r.problems, err = jsonrpc.DecodeResult[EmptyResult](e, strict)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// SetLevelResponse is a whole answer to logging/setLevel: one member besides ID
-// is set.
+// SetLevelResponse is a whole answer to logging/setLevel: besides ID and Extra
+// one member is set.
 //
 // See SetLevelRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type SetLevelResponse struct {
-	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	ID     jsonrpc.ID     // of the request; zero or jsonrpc.NullID in an error about one that could not be read
 	Result *EmptyResult   // when the request was answered in full
 	Error  *jsonrpc.Error // when it failed
+	Extra  wire.Members   // members that JSON-RPC does not name
+
+	problems []wire.Problem
 }
 
 func (*SetLevelResponse) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *SetLevelResponse) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *SetLevelResponse) MessageMethod() string {
+	return ""
+}
+
+// Failure is the error, nil if there is a result.
+func (x *SetLevelResponse) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *SetLevelResponse) Problems() []wire.Problem {
+	return x.problems
+}
+
 // AppendJSON appends the message.
 func (x *SetLevelResponse) AppendJSON(b []byte) []byte {
 	if x.Error != nil {
-		return jsonrpc.AppendError(b, x.ID, true, x.Error)
+		return jsonrpc.AppendExtra(jsonrpc.AppendError(b, x.ID, true, x.Error), x.Extra)
 	}
-	return jsonrpc.AppendResult(b, x.ID, x.Result)
+	return jsonrpc.AppendExtra(jsonrpc.AppendResult(b, x.ID, x.Result), x.Extra)
 }
 
 // PingRequest is a whole request of ping.
@@ -244,49 +442,94 @@ func (x *SetLevelResponse) AppendJSON(b []byte) []byte {
 // See PingRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type PingRequest struct {
-	ID     jsonrpc.ID  // the client's or server's choice, unique while the request runs
-	Params *PingParams // nil if absent
+	ID     jsonrpc.ID   // the client's or server's choice, unique while the request runs
+	Params *PingParams  // nil if absent
+	Extra  wire.Members // members that JSON-RPC does not name
 }
 
 func (*PingRequest) isMessage() {}
 
-// AppendJSON appends the message.
-func (x *PingRequest) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendRequest(b, x.ID, MethodPing, appenderOf(x.Params))
+// MessageID is the id, zero for none.
+func (x *PingRequest) MessageID() jsonrpc.ID {
+	return x.ID
 }
 
-// DecodeResponse reads the answer, a *PingResponse. Its id is not compared.
-func (x *PingRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+// MessageMethod is the method, empty for none.
+func (x *PingRequest) MessageMethod() string {
+	return MethodPing
+}
+
+// AppendJSON appends the message.
+func (x *PingRequest) AppendJSON(b []byte) []byte {
+	return jsonrpc.AppendExtra(jsonrpc.AppendRequest(b, x.ID, MethodPing, appenderOf(x.Params)), x.Extra)
+}
+
+// DecodeResponse reads the answer, a *PingResponse.
+func (x *PingRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, false)
+}
+
+// DecodeResponseStrict reads the answer, a *PingResponse; a result that breaks
+// its schema is an error.
+func (x *PingRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, true)
+}
+
+func (x *PingRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := &PingResponse{ID: e.ID, Error: e.Error}
-	r.Result, err = jsonrpc.DecodeResult[EmptyResult](e)
+	r := &PingResponse{ID: e.ID, Error: e.Error, Extra: e.Extra}
+	r.Result, r.problems, err = jsonrpc.DecodeResult[EmptyResult](e, strict)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// PingResponse is a whole answer to ping: one member besides ID is set.
+// PingResponse is a whole answer to ping: besides ID and Extra one member is
+// set.
 //
 // See PingRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type PingResponse struct {
-	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	ID     jsonrpc.ID     // of the request; zero or jsonrpc.NullID in an error about one that could not be read
 	Result *EmptyResult   // when the request was answered in full
 	Error  *jsonrpc.Error // when it failed
+	Extra  wire.Members   // members that JSON-RPC does not name
+
+	problems []wire.Problem
 }
 
 func (*PingResponse) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *PingResponse) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *PingResponse) MessageMethod() string {
+	return ""
+}
+
+// Failure is the error, nil if there is a result.
+func (x *PingResponse) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *PingResponse) Problems() []wire.Problem {
+	return x.problems
+}
+
 // AppendJSON appends the message.
 func (x *PingResponse) AppendJSON(b []byte) []byte {
 	if x.Error != nil {
-		return jsonrpc.AppendError(b, x.ID, true, x.Error)
+		return jsonrpc.AppendExtra(jsonrpc.AppendError(b, x.ID, true, x.Error), x.Extra)
 	}
-	return jsonrpc.AppendResult(b, x.ID, x.Result)
+	return jsonrpc.AppendExtra(jsonrpc.AppendResult(b, x.ID, x.Result), x.Extra)
 }
 
 // GetPromptRequest is a whole request of prompts/get.
@@ -299,49 +542,92 @@ func (x *PingResponse) AppendJSON(b []byte) []byte {
 type GetPromptRequest struct {
 	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
 	Params *GetPromptParams // always there
+	Extra  wire.Members     // members that JSON-RPC does not name
 }
 
 func (*GetPromptRequest) isMessage() {}
 
-// AppendJSON appends the message.
-func (x *GetPromptRequest) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendRequest(b, x.ID, MethodPromptsGet, appenderOf(x.Params))
+// MessageID is the id, zero for none.
+func (x *GetPromptRequest) MessageID() jsonrpc.ID {
+	return x.ID
 }
 
-// DecodeResponse reads the answer, a *GetPromptResponse. Its id is not
-// compared.
-func (x *GetPromptRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+// MessageMethod is the method, empty for none.
+func (x *GetPromptRequest) MessageMethod() string {
+	return MethodPromptsGet
+}
+
+// AppendJSON appends the message.
+func (x *GetPromptRequest) AppendJSON(b []byte) []byte {
+	return jsonrpc.AppendExtra(jsonrpc.AppendRequest(b, x.ID, MethodPromptsGet, appenderOf(x.Params)), x.Extra)
+}
+
+// DecodeResponse reads the answer, a *GetPromptResponse.
+func (x *GetPromptRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, false)
+}
+
+// DecodeResponseStrict reads the answer, a *GetPromptResponse; a result that
+// breaks its schema is an error.
+func (x *GetPromptRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, true)
+}
+
+func (x *GetPromptRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := &GetPromptResponse{ID: e.ID, Error: e.Error}
-	r.Result, err = jsonrpc.DecodeResult[GetPromptResult](e)
+	r := &GetPromptResponse{ID: e.ID, Error: e.Error, Extra: e.Extra}
+	r.Result, r.problems, err = jsonrpc.DecodeResult[GetPromptResult](e, strict)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// GetPromptResponse is a whole answer to prompts/get: one member besides ID is
-// set.
+// GetPromptResponse is a whole answer to prompts/get: besides ID and Extra one
+// member is set.
 //
 // See GetPromptRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type GetPromptResponse struct {
-	ID     jsonrpc.ID       // of the request; zero in an error about one that could not be read
+	ID     jsonrpc.ID       // of the request; zero or jsonrpc.NullID in an error about one that could not be read
 	Result *GetPromptResult // when the request was answered in full
 	Error  *jsonrpc.Error   // when it failed
+	Extra  wire.Members     // members that JSON-RPC does not name
+
+	problems []wire.Problem
 }
 
 func (*GetPromptResponse) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *GetPromptResponse) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *GetPromptResponse) MessageMethod() string {
+	return ""
+}
+
+// Failure is the error, nil if there is a result.
+func (x *GetPromptResponse) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *GetPromptResponse) Problems() []wire.Problem {
+	return x.problems
+}
+
 // AppendJSON appends the message.
 func (x *GetPromptResponse) AppendJSON(b []byte) []byte {
 	if x.Error != nil {
-		return jsonrpc.AppendError(b, x.ID, true, x.Error)
+		return jsonrpc.AppendExtra(jsonrpc.AppendError(b, x.ID, true, x.Error), x.Extra)
 	}
-	return jsonrpc.AppendResult(b, x.ID, x.Result)
+	return jsonrpc.AppendExtra(jsonrpc.AppendResult(b, x.ID, x.Result), x.Extra)
 }
 
 // ListPromptsRequest is a whole request of prompts/list.
@@ -354,49 +640,92 @@ func (x *GetPromptResponse) AppendJSON(b []byte) []byte {
 type ListPromptsRequest struct {
 	ID     jsonrpc.ID         // the client's or server's choice, unique while the request runs
 	Params *ListPromptsParams // nil if absent
+	Extra  wire.Members       // members that JSON-RPC does not name
 }
 
 func (*ListPromptsRequest) isMessage() {}
 
-// AppendJSON appends the message.
-func (x *ListPromptsRequest) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendRequest(b, x.ID, MethodPromptsList, appenderOf(x.Params))
+// MessageID is the id, zero for none.
+func (x *ListPromptsRequest) MessageID() jsonrpc.ID {
+	return x.ID
 }
 
-// DecodeResponse reads the answer, a *ListPromptsResponse. Its id is not
-// compared.
-func (x *ListPromptsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+// MessageMethod is the method, empty for none.
+func (x *ListPromptsRequest) MessageMethod() string {
+	return MethodPromptsList
+}
+
+// AppendJSON appends the message.
+func (x *ListPromptsRequest) AppendJSON(b []byte) []byte {
+	return jsonrpc.AppendExtra(jsonrpc.AppendRequest(b, x.ID, MethodPromptsList, appenderOf(x.Params)), x.Extra)
+}
+
+// DecodeResponse reads the answer, a *ListPromptsResponse.
+func (x *ListPromptsRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, false)
+}
+
+// DecodeResponseStrict reads the answer, a *ListPromptsResponse; a result that
+// breaks its schema is an error.
+func (x *ListPromptsRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, true)
+}
+
+func (x *ListPromptsRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := &ListPromptsResponse{ID: e.ID, Error: e.Error}
-	r.Result, err = jsonrpc.DecodeResult[ListPromptsResult](e)
+	r := &ListPromptsResponse{ID: e.ID, Error: e.Error, Extra: e.Extra}
+	r.Result, r.problems, err = jsonrpc.DecodeResult[ListPromptsResult](e, strict)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// ListPromptsResponse is a whole answer to prompts/list: one member besides ID
-// is set.
+// ListPromptsResponse is a whole answer to prompts/list: besides ID and Extra
+// one member is set.
 //
 // See ListPromptsRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type ListPromptsResponse struct {
-	ID     jsonrpc.ID         // of the request; zero in an error about one that could not be read
+	ID     jsonrpc.ID         // of the request; zero or jsonrpc.NullID in an error about one that could not be read
 	Result *ListPromptsResult // when the request was answered in full
 	Error  *jsonrpc.Error     // when it failed
+	Extra  wire.Members       // members that JSON-RPC does not name
+
+	problems []wire.Problem
 }
 
 func (*ListPromptsResponse) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *ListPromptsResponse) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *ListPromptsResponse) MessageMethod() string {
+	return ""
+}
+
+// Failure is the error, nil if there is a result.
+func (x *ListPromptsResponse) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *ListPromptsResponse) Problems() []wire.Problem {
+	return x.problems
+}
+
 // AppendJSON appends the message.
 func (x *ListPromptsResponse) AppendJSON(b []byte) []byte {
 	if x.Error != nil {
-		return jsonrpc.AppendError(b, x.ID, true, x.Error)
+		return jsonrpc.AppendExtra(jsonrpc.AppendError(b, x.ID, true, x.Error), x.Extra)
 	}
-	return jsonrpc.AppendResult(b, x.ID, x.Result)
+	return jsonrpc.AppendExtra(jsonrpc.AppendResult(b, x.ID, x.Result), x.Extra)
 }
 
 // ListResourcesRequest is a whole request of resources/list.
@@ -409,49 +738,92 @@ func (x *ListPromptsResponse) AppendJSON(b []byte) []byte {
 type ListResourcesRequest struct {
 	ID     jsonrpc.ID           // the client's or server's choice, unique while the request runs
 	Params *ListResourcesParams // nil if absent
+	Extra  wire.Members         // members that JSON-RPC does not name
 }
 
 func (*ListResourcesRequest) isMessage() {}
 
-// AppendJSON appends the message.
-func (x *ListResourcesRequest) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendRequest(b, x.ID, MethodResourcesList, appenderOf(x.Params))
+// MessageID is the id, zero for none.
+func (x *ListResourcesRequest) MessageID() jsonrpc.ID {
+	return x.ID
 }
 
-// DecodeResponse reads the answer, a *ListResourcesResponse. Its id is not
-// compared.
-func (x *ListResourcesRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+// MessageMethod is the method, empty for none.
+func (x *ListResourcesRequest) MessageMethod() string {
+	return MethodResourcesList
+}
+
+// AppendJSON appends the message.
+func (x *ListResourcesRequest) AppendJSON(b []byte) []byte {
+	return jsonrpc.AppendExtra(jsonrpc.AppendRequest(b, x.ID, MethodResourcesList, appenderOf(x.Params)), x.Extra)
+}
+
+// DecodeResponse reads the answer, a *ListResourcesResponse.
+func (x *ListResourcesRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, false)
+}
+
+// DecodeResponseStrict reads the answer, a *ListResourcesResponse; a result
+// that breaks its schema is an error.
+func (x *ListResourcesRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, true)
+}
+
+func (x *ListResourcesRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := &ListResourcesResponse{ID: e.ID, Error: e.Error}
-	r.Result, err = jsonrpc.DecodeResult[ListResourcesResult](e)
+	r := &ListResourcesResponse{ID: e.ID, Error: e.Error, Extra: e.Extra}
+	r.Result, r.problems, err = jsonrpc.DecodeResult[ListResourcesResult](e, strict)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// ListResourcesResponse is a whole answer to resources/list: one member besides
-// ID is set.
+// ListResourcesResponse is a whole answer to resources/list: besides ID and
+// Extra one member is set.
 //
 // See ListResourcesRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type ListResourcesResponse struct {
-	ID     jsonrpc.ID           // of the request; zero in an error about one that could not be read
+	ID     jsonrpc.ID           // of the request; zero or jsonrpc.NullID in an error about one that could not be read
 	Result *ListResourcesResult // when the request was answered in full
 	Error  *jsonrpc.Error       // when it failed
+	Extra  wire.Members         // members that JSON-RPC does not name
+
+	problems []wire.Problem
 }
 
 func (*ListResourcesResponse) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *ListResourcesResponse) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *ListResourcesResponse) MessageMethod() string {
+	return ""
+}
+
+// Failure is the error, nil if there is a result.
+func (x *ListResourcesResponse) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *ListResourcesResponse) Problems() []wire.Problem {
+	return x.problems
+}
+
 // AppendJSON appends the message.
 func (x *ListResourcesResponse) AppendJSON(b []byte) []byte {
 	if x.Error != nil {
-		return jsonrpc.AppendError(b, x.ID, true, x.Error)
+		return jsonrpc.AppendExtra(jsonrpc.AppendError(b, x.ID, true, x.Error), x.Extra)
 	}
-	return jsonrpc.AppendResult(b, x.ID, x.Result)
+	return jsonrpc.AppendExtra(jsonrpc.AppendResult(b, x.ID, x.Result), x.Extra)
 }
 
 // ReadResourceRequest is a whole request of resources/read.
@@ -464,49 +836,92 @@ func (x *ListResourcesResponse) AppendJSON(b []byte) []byte {
 type ReadResourceRequest struct {
 	ID     jsonrpc.ID          // the client's or server's choice, unique while the request runs
 	Params *ReadResourceParams // always there
+	Extra  wire.Members        // members that JSON-RPC does not name
 }
 
 func (*ReadResourceRequest) isMessage() {}
 
-// AppendJSON appends the message.
-func (x *ReadResourceRequest) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendRequest(b, x.ID, MethodResourcesRead, appenderOf(x.Params))
+// MessageID is the id, zero for none.
+func (x *ReadResourceRequest) MessageID() jsonrpc.ID {
+	return x.ID
 }
 
-// DecodeResponse reads the answer, a *ReadResourceResponse. Its id is not
-// compared.
-func (x *ReadResourceRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+// MessageMethod is the method, empty for none.
+func (x *ReadResourceRequest) MessageMethod() string {
+	return MethodResourcesRead
+}
+
+// AppendJSON appends the message.
+func (x *ReadResourceRequest) AppendJSON(b []byte) []byte {
+	return jsonrpc.AppendExtra(jsonrpc.AppendRequest(b, x.ID, MethodResourcesRead, appenderOf(x.Params)), x.Extra)
+}
+
+// DecodeResponse reads the answer, a *ReadResourceResponse.
+func (x *ReadResourceRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, false)
+}
+
+// DecodeResponseStrict reads the answer, a *ReadResourceResponse; a result that
+// breaks its schema is an error.
+func (x *ReadResourceRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, true)
+}
+
+func (x *ReadResourceRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := &ReadResourceResponse{ID: e.ID, Error: e.Error}
-	r.Result, err = jsonrpc.DecodeResult[ReadResourceResult](e)
+	r := &ReadResourceResponse{ID: e.ID, Error: e.Error, Extra: e.Extra}
+	r.Result, r.problems, err = jsonrpc.DecodeResult[ReadResourceResult](e, strict)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// ReadResourceResponse is a whole answer to resources/read: one member besides
-// ID is set.
+// ReadResourceResponse is a whole answer to resources/read: besides ID and
+// Extra one member is set.
 //
 // See ReadResourceRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type ReadResourceResponse struct {
-	ID     jsonrpc.ID          // of the request; zero in an error about one that could not be read
+	ID     jsonrpc.ID          // of the request; zero or jsonrpc.NullID in an error about one that could not be read
 	Result *ReadResourceResult // when the request was answered in full
 	Error  *jsonrpc.Error      // when it failed
+	Extra  wire.Members        // members that JSON-RPC does not name
+
+	problems []wire.Problem
 }
 
 func (*ReadResourceResponse) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *ReadResourceResponse) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *ReadResourceResponse) MessageMethod() string {
+	return ""
+}
+
+// Failure is the error, nil if there is a result.
+func (x *ReadResourceResponse) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *ReadResourceResponse) Problems() []wire.Problem {
+	return x.problems
+}
+
 // AppendJSON appends the message.
 func (x *ReadResourceResponse) AppendJSON(b []byte) []byte {
 	if x.Error != nil {
-		return jsonrpc.AppendError(b, x.ID, true, x.Error)
+		return jsonrpc.AppendExtra(jsonrpc.AppendError(b, x.ID, true, x.Error), x.Extra)
 	}
-	return jsonrpc.AppendResult(b, x.ID, x.Result)
+	return jsonrpc.AppendExtra(jsonrpc.AppendResult(b, x.ID, x.Result), x.Extra)
 }
 
 // SubscribeRequest is a whole request of resources/subscribe.
@@ -519,49 +934,92 @@ func (x *ReadResourceResponse) AppendJSON(b []byte) []byte {
 type SubscribeRequest struct {
 	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
 	Params *SubscribeParams // always there
+	Extra  wire.Members     // members that JSON-RPC does not name
 }
 
 func (*SubscribeRequest) isMessage() {}
 
-// AppendJSON appends the message.
-func (x *SubscribeRequest) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendRequest(b, x.ID, MethodResourcesSubscribe, appenderOf(x.Params))
+// MessageID is the id, zero for none.
+func (x *SubscribeRequest) MessageID() jsonrpc.ID {
+	return x.ID
 }
 
-// DecodeResponse reads the answer, a *SubscribeResponse. Its id is not
-// compared.
-func (x *SubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+// MessageMethod is the method, empty for none.
+func (x *SubscribeRequest) MessageMethod() string {
+	return MethodResourcesSubscribe
+}
+
+// AppendJSON appends the message.
+func (x *SubscribeRequest) AppendJSON(b []byte) []byte {
+	return jsonrpc.AppendExtra(jsonrpc.AppendRequest(b, x.ID, MethodResourcesSubscribe, appenderOf(x.Params)), x.Extra)
+}
+
+// DecodeResponse reads the answer, a *SubscribeResponse.
+func (x *SubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, false)
+}
+
+// DecodeResponseStrict reads the answer, a *SubscribeResponse; a result that
+// breaks its schema is an error.
+func (x *SubscribeRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, true)
+}
+
+func (x *SubscribeRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := &SubscribeResponse{ID: e.ID, Error: e.Error}
-	r.Result, err = jsonrpc.DecodeResult[EmptyResult](e)
+	r := &SubscribeResponse{ID: e.ID, Error: e.Error, Extra: e.Extra}
+	r.Result, r.problems, err = jsonrpc.DecodeResult[EmptyResult](e, strict)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// SubscribeResponse is a whole answer to resources/subscribe: one member
-// besides ID is set.
+// SubscribeResponse is a whole answer to resources/subscribe: besides ID and
+// Extra one member is set.
 //
 // See SubscribeRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type SubscribeResponse struct {
-	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	ID     jsonrpc.ID     // of the request; zero or jsonrpc.NullID in an error about one that could not be read
 	Result *EmptyResult   // when the request was answered in full
 	Error  *jsonrpc.Error // when it failed
+	Extra  wire.Members   // members that JSON-RPC does not name
+
+	problems []wire.Problem
 }
 
 func (*SubscribeResponse) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *SubscribeResponse) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *SubscribeResponse) MessageMethod() string {
+	return ""
+}
+
+// Failure is the error, nil if there is a result.
+func (x *SubscribeResponse) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *SubscribeResponse) Problems() []wire.Problem {
+	return x.problems
+}
+
 // AppendJSON appends the message.
 func (x *SubscribeResponse) AppendJSON(b []byte) []byte {
 	if x.Error != nil {
-		return jsonrpc.AppendError(b, x.ID, true, x.Error)
+		return jsonrpc.AppendExtra(jsonrpc.AppendError(b, x.ID, true, x.Error), x.Extra)
 	}
-	return jsonrpc.AppendResult(b, x.ID, x.Result)
+	return jsonrpc.AppendExtra(jsonrpc.AppendResult(b, x.ID, x.Result), x.Extra)
 }
 
 // ListResourceTemplatesRequest is a whole request of resources/templates/list.
@@ -574,24 +1032,44 @@ func (x *SubscribeResponse) AppendJSON(b []byte) []byte {
 type ListResourceTemplatesRequest struct {
 	ID     jsonrpc.ID                   // the client's or server's choice, unique while the request runs
 	Params *ListResourceTemplatesParams // nil if absent
+	Extra  wire.Members                 // members that JSON-RPC does not name
 }
 
 func (*ListResourceTemplatesRequest) isMessage() {}
 
-// AppendJSON appends the message.
-func (x *ListResourceTemplatesRequest) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendRequest(b, x.ID, MethodResourcesTemplatesList, appenderOf(x.Params))
+// MessageID is the id, zero for none.
+func (x *ListResourceTemplatesRequest) MessageID() jsonrpc.ID {
+	return x.ID
 }
 
-// DecodeResponse reads the answer, a *ListResourceTemplatesResponse. Its id is
-// not compared.
-func (x *ListResourceTemplatesRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+// MessageMethod is the method, empty for none.
+func (x *ListResourceTemplatesRequest) MessageMethod() string {
+	return MethodResourcesTemplatesList
+}
+
+// AppendJSON appends the message.
+func (x *ListResourceTemplatesRequest) AppendJSON(b []byte) []byte {
+	return jsonrpc.AppendExtra(jsonrpc.AppendRequest(b, x.ID, MethodResourcesTemplatesList, appenderOf(x.Params)), x.Extra)
+}
+
+// DecodeResponse reads the answer, a *ListResourceTemplatesResponse.
+func (x *ListResourceTemplatesRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, false)
+}
+
+// DecodeResponseStrict reads the answer, a *ListResourceTemplatesResponse; a
+// result that breaks its schema is an error.
+func (x *ListResourceTemplatesRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, true)
+}
+
+func (x *ListResourceTemplatesRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := &ListResourceTemplatesResponse{ID: e.ID, Error: e.Error}
-	r.Result, err = jsonrpc.DecodeResult[ListResourceTemplatesResult](e)
+	r := &ListResourceTemplatesResponse{ID: e.ID, Error: e.Error, Extra: e.Extra}
+	r.Result, r.problems, err = jsonrpc.DecodeResult[ListResourceTemplatesResult](e, strict)
 	if err != nil {
 		return nil, err
 	}
@@ -599,24 +1077,47 @@ func (x *ListResourceTemplatesRequest) DecodeResponse(f jsonrpc.Frame) (Message,
 }
 
 // ListResourceTemplatesResponse is a whole answer to resources/templates/list:
-// one member besides ID is set.
+// besides ID and Extra one member is set.
 //
 // See ListResourceTemplatesRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type ListResourceTemplatesResponse struct {
-	ID     jsonrpc.ID                   // of the request; zero in an error about one that could not be read
+	ID     jsonrpc.ID                   // of the request; zero or jsonrpc.NullID in an error about one that could not be read
 	Result *ListResourceTemplatesResult // when the request was answered in full
 	Error  *jsonrpc.Error               // when it failed
+	Extra  wire.Members                 // members that JSON-RPC does not name
+
+	problems []wire.Problem
 }
 
 func (*ListResourceTemplatesResponse) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *ListResourceTemplatesResponse) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *ListResourceTemplatesResponse) MessageMethod() string {
+	return ""
+}
+
+// Failure is the error, nil if there is a result.
+func (x *ListResourceTemplatesResponse) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *ListResourceTemplatesResponse) Problems() []wire.Problem {
+	return x.problems
+}
+
 // AppendJSON appends the message.
 func (x *ListResourceTemplatesResponse) AppendJSON(b []byte) []byte {
 	if x.Error != nil {
-		return jsonrpc.AppendError(b, x.ID, true, x.Error)
+		return jsonrpc.AppendExtra(jsonrpc.AppendError(b, x.ID, true, x.Error), x.Extra)
 	}
-	return jsonrpc.AppendResult(b, x.ID, x.Result)
+	return jsonrpc.AppendExtra(jsonrpc.AppendResult(b, x.ID, x.Result), x.Extra)
 }
 
 // UnsubscribeRequest is a whole request of resources/unsubscribe.
@@ -629,49 +1130,92 @@ func (x *ListResourceTemplatesResponse) AppendJSON(b []byte) []byte {
 type UnsubscribeRequest struct {
 	ID     jsonrpc.ID         // the client's or server's choice, unique while the request runs
 	Params *UnsubscribeParams // always there
+	Extra  wire.Members       // members that JSON-RPC does not name
 }
 
 func (*UnsubscribeRequest) isMessage() {}
 
-// AppendJSON appends the message.
-func (x *UnsubscribeRequest) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendRequest(b, x.ID, MethodResourcesUnsubscribe, appenderOf(x.Params))
+// MessageID is the id, zero for none.
+func (x *UnsubscribeRequest) MessageID() jsonrpc.ID {
+	return x.ID
 }
 
-// DecodeResponse reads the answer, a *UnsubscribeResponse. Its id is not
-// compared.
-func (x *UnsubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+// MessageMethod is the method, empty for none.
+func (x *UnsubscribeRequest) MessageMethod() string {
+	return MethodResourcesUnsubscribe
+}
+
+// AppendJSON appends the message.
+func (x *UnsubscribeRequest) AppendJSON(b []byte) []byte {
+	return jsonrpc.AppendExtra(jsonrpc.AppendRequest(b, x.ID, MethodResourcesUnsubscribe, appenderOf(x.Params)), x.Extra)
+}
+
+// DecodeResponse reads the answer, a *UnsubscribeResponse.
+func (x *UnsubscribeRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, false)
+}
+
+// DecodeResponseStrict reads the answer, a *UnsubscribeResponse; a result that
+// breaks its schema is an error.
+func (x *UnsubscribeRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, true)
+}
+
+func (x *UnsubscribeRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := &UnsubscribeResponse{ID: e.ID, Error: e.Error}
-	r.Result, err = jsonrpc.DecodeResult[EmptyResult](e)
+	r := &UnsubscribeResponse{ID: e.ID, Error: e.Error, Extra: e.Extra}
+	r.Result, r.problems, err = jsonrpc.DecodeResult[EmptyResult](e, strict)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// UnsubscribeResponse is a whole answer to resources/unsubscribe: one member
-// besides ID is set.
+// UnsubscribeResponse is a whole answer to resources/unsubscribe: besides ID
+// and Extra one member is set.
 //
 // See UnsubscribeRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type UnsubscribeResponse struct {
-	ID     jsonrpc.ID     // of the request; zero in an error about one that could not be read
+	ID     jsonrpc.ID     // of the request; zero or jsonrpc.NullID in an error about one that could not be read
 	Result *EmptyResult   // when the request was answered in full
 	Error  *jsonrpc.Error // when it failed
+	Extra  wire.Members   // members that JSON-RPC does not name
+
+	problems []wire.Problem
 }
 
 func (*UnsubscribeResponse) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *UnsubscribeResponse) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *UnsubscribeResponse) MessageMethod() string {
+	return ""
+}
+
+// Failure is the error, nil if there is a result.
+func (x *UnsubscribeResponse) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *UnsubscribeResponse) Problems() []wire.Problem {
+	return x.problems
+}
+
 // AppendJSON appends the message.
 func (x *UnsubscribeResponse) AppendJSON(b []byte) []byte {
 	if x.Error != nil {
-		return jsonrpc.AppendError(b, x.ID, true, x.Error)
+		return jsonrpc.AppendExtra(jsonrpc.AppendError(b, x.ID, true, x.Error), x.Extra)
 	}
-	return jsonrpc.AppendResult(b, x.ID, x.Result)
+	return jsonrpc.AppendExtra(jsonrpc.AppendResult(b, x.ID, x.Result), x.Extra)
 }
 
 // ListRootsRequest is a whole request of roots/list.
@@ -684,49 +1228,92 @@ func (x *UnsubscribeResponse) AppendJSON(b []byte) []byte {
 type ListRootsRequest struct {
 	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
 	Params *ListRootsParams // nil if absent
+	Extra  wire.Members     // members that JSON-RPC does not name
 }
 
 func (*ListRootsRequest) isMessage() {}
 
-// AppendJSON appends the message.
-func (x *ListRootsRequest) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendRequest(b, x.ID, MethodRootsList, appenderOf(x.Params))
+// MessageID is the id, zero for none.
+func (x *ListRootsRequest) MessageID() jsonrpc.ID {
+	return x.ID
 }
 
-// DecodeResponse reads the answer, a *ListRootsResponse. Its id is not
-// compared.
-func (x *ListRootsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+// MessageMethod is the method, empty for none.
+func (x *ListRootsRequest) MessageMethod() string {
+	return MethodRootsList
+}
+
+// AppendJSON appends the message.
+func (x *ListRootsRequest) AppendJSON(b []byte) []byte {
+	return jsonrpc.AppendExtra(jsonrpc.AppendRequest(b, x.ID, MethodRootsList, appenderOf(x.Params)), x.Extra)
+}
+
+// DecodeResponse reads the answer, a *ListRootsResponse.
+func (x *ListRootsRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, false)
+}
+
+// DecodeResponseStrict reads the answer, a *ListRootsResponse; a result that
+// breaks its schema is an error.
+func (x *ListRootsRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, true)
+}
+
+func (x *ListRootsRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := &ListRootsResponse{ID: e.ID, Error: e.Error}
-	r.Result, err = jsonrpc.DecodeResult[ListRootsResult](e)
+	r := &ListRootsResponse{ID: e.ID, Error: e.Error, Extra: e.Extra}
+	r.Result, r.problems, err = jsonrpc.DecodeResult[ListRootsResult](e, strict)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// ListRootsResponse is a whole answer to roots/list: one member besides ID is
-// set.
+// ListRootsResponse is a whole answer to roots/list: besides ID and Extra one
+// member is set.
 //
 // See ListRootsRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type ListRootsResponse struct {
-	ID     jsonrpc.ID       // of the request; zero in an error about one that could not be read
+	ID     jsonrpc.ID       // of the request; zero or jsonrpc.NullID in an error about one that could not be read
 	Result *ListRootsResult // when the request was answered in full
 	Error  *jsonrpc.Error   // when it failed
+	Extra  wire.Members     // members that JSON-RPC does not name
+
+	problems []wire.Problem
 }
 
 func (*ListRootsResponse) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *ListRootsResponse) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *ListRootsResponse) MessageMethod() string {
+	return ""
+}
+
+// Failure is the error, nil if there is a result.
+func (x *ListRootsResponse) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *ListRootsResponse) Problems() []wire.Problem {
+	return x.problems
+}
+
 // AppendJSON appends the message.
 func (x *ListRootsResponse) AppendJSON(b []byte) []byte {
 	if x.Error != nil {
-		return jsonrpc.AppendError(b, x.ID, true, x.Error)
+		return jsonrpc.AppendExtra(jsonrpc.AppendError(b, x.ID, true, x.Error), x.Extra)
 	}
-	return jsonrpc.AppendResult(b, x.ID, x.Result)
+	return jsonrpc.AppendExtra(jsonrpc.AppendResult(b, x.ID, x.Result), x.Extra)
 }
 
 // CreateMessageRequest is a whole request of sampling/createMessage.
@@ -739,49 +1326,92 @@ func (x *ListRootsResponse) AppendJSON(b []byte) []byte {
 type CreateMessageRequest struct {
 	ID     jsonrpc.ID           // the client's or server's choice, unique while the request runs
 	Params *CreateMessageParams // always there
+	Extra  wire.Members         // members that JSON-RPC does not name
 }
 
 func (*CreateMessageRequest) isMessage() {}
 
-// AppendJSON appends the message.
-func (x *CreateMessageRequest) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendRequest(b, x.ID, MethodSamplingCreateMessage, appenderOf(x.Params))
+// MessageID is the id, zero for none.
+func (x *CreateMessageRequest) MessageID() jsonrpc.ID {
+	return x.ID
 }
 
-// DecodeResponse reads the answer, a *CreateMessageResponse. Its id is not
-// compared.
-func (x *CreateMessageRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+// MessageMethod is the method, empty for none.
+func (x *CreateMessageRequest) MessageMethod() string {
+	return MethodSamplingCreateMessage
+}
+
+// AppendJSON appends the message.
+func (x *CreateMessageRequest) AppendJSON(b []byte) []byte {
+	return jsonrpc.AppendExtra(jsonrpc.AppendRequest(b, x.ID, MethodSamplingCreateMessage, appenderOf(x.Params)), x.Extra)
+}
+
+// DecodeResponse reads the answer, a *CreateMessageResponse.
+func (x *CreateMessageRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, false)
+}
+
+// DecodeResponseStrict reads the answer, a *CreateMessageResponse; a result
+// that breaks its schema is an error.
+func (x *CreateMessageRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, true)
+}
+
+func (x *CreateMessageRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := &CreateMessageResponse{ID: e.ID, Error: e.Error}
-	r.Result, err = jsonrpc.DecodeResult[CreateMessageResult](e)
+	r := &CreateMessageResponse{ID: e.ID, Error: e.Error, Extra: e.Extra}
+	r.Result, r.problems, err = jsonrpc.DecodeResult[CreateMessageResult](e, strict)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// CreateMessageResponse is a whole answer to sampling/createMessage: one member
-// besides ID is set.
+// CreateMessageResponse is a whole answer to sampling/createMessage: besides ID
+// and Extra one member is set.
 //
 // See CreateMessageRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type CreateMessageResponse struct {
-	ID     jsonrpc.ID           // of the request; zero in an error about one that could not be read
+	ID     jsonrpc.ID           // of the request; zero or jsonrpc.NullID in an error about one that could not be read
 	Result *CreateMessageResult // when the request was answered in full
 	Error  *jsonrpc.Error       // when it failed
+	Extra  wire.Members         // members that JSON-RPC does not name
+
+	problems []wire.Problem
 }
 
 func (*CreateMessageResponse) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *CreateMessageResponse) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *CreateMessageResponse) MessageMethod() string {
+	return ""
+}
+
+// Failure is the error, nil if there is a result.
+func (x *CreateMessageResponse) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *CreateMessageResponse) Problems() []wire.Problem {
+	return x.problems
+}
+
 // AppendJSON appends the message.
 func (x *CreateMessageResponse) AppendJSON(b []byte) []byte {
 	if x.Error != nil {
-		return jsonrpc.AppendError(b, x.ID, true, x.Error)
+		return jsonrpc.AppendExtra(jsonrpc.AppendError(b, x.ID, true, x.Error), x.Extra)
 	}
-	return jsonrpc.AppendResult(b, x.ID, x.Result)
+	return jsonrpc.AppendExtra(jsonrpc.AppendResult(b, x.ID, x.Result), x.Extra)
 }
 
 // CallToolRequest is a whole request of tools/call.
@@ -794,48 +1424,92 @@ func (x *CreateMessageResponse) AppendJSON(b []byte) []byte {
 type CallToolRequest struct {
 	ID     jsonrpc.ID      // the client's or server's choice, unique while the request runs
 	Params *CallToolParams // always there
+	Extra  wire.Members    // members that JSON-RPC does not name
 }
 
 func (*CallToolRequest) isMessage() {}
 
-// AppendJSON appends the message.
-func (x *CallToolRequest) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendRequest(b, x.ID, MethodToolsCall, appenderOf(x.Params))
+// MessageID is the id, zero for none.
+func (x *CallToolRequest) MessageID() jsonrpc.ID {
+	return x.ID
 }
 
-// DecodeResponse reads the answer, a *CallToolResponse. Its id is not compared.
-func (x *CallToolRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+// MessageMethod is the method, empty for none.
+func (x *CallToolRequest) MessageMethod() string {
+	return MethodToolsCall
+}
+
+// AppendJSON appends the message.
+func (x *CallToolRequest) AppendJSON(b []byte) []byte {
+	return jsonrpc.AppendExtra(jsonrpc.AppendRequest(b, x.ID, MethodToolsCall, appenderOf(x.Params)), x.Extra)
+}
+
+// DecodeResponse reads the answer, a *CallToolResponse.
+func (x *CallToolRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, false)
+}
+
+// DecodeResponseStrict reads the answer, a *CallToolResponse; a result that
+// breaks its schema is an error.
+func (x *CallToolRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, true)
+}
+
+func (x *CallToolRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := &CallToolResponse{ID: e.ID, Error: e.Error}
-	r.Result, err = jsonrpc.DecodeResult[CallToolResult](e)
+	r := &CallToolResponse{ID: e.ID, Error: e.Error, Extra: e.Extra}
+	r.Result, r.problems, err = jsonrpc.DecodeResult[CallToolResult](e, strict)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// CallToolResponse is a whole answer to tools/call: one member besides ID is
-// set.
+// CallToolResponse is a whole answer to tools/call: besides ID and Extra one
+// member is set.
 //
 // See CallToolRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type CallToolResponse struct {
-	ID     jsonrpc.ID      // of the request; zero in an error about one that could not be read
+	ID     jsonrpc.ID      // of the request; zero or jsonrpc.NullID in an error about one that could not be read
 	Result *CallToolResult // when the request was answered in full
 	Error  *jsonrpc.Error  // when it failed
+	Extra  wire.Members    // members that JSON-RPC does not name
+
+	problems []wire.Problem
 }
 
 func (*CallToolResponse) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *CallToolResponse) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *CallToolResponse) MessageMethod() string {
+	return ""
+}
+
+// Failure is the error, nil if there is a result.
+func (x *CallToolResponse) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *CallToolResponse) Problems() []wire.Problem {
+	return x.problems
+}
+
 // AppendJSON appends the message.
 func (x *CallToolResponse) AppendJSON(b []byte) []byte {
 	if x.Error != nil {
-		return jsonrpc.AppendError(b, x.ID, true, x.Error)
+		return jsonrpc.AppendExtra(jsonrpc.AppendError(b, x.ID, true, x.Error), x.Extra)
 	}
-	return jsonrpc.AppendResult(b, x.ID, x.Result)
+	return jsonrpc.AppendExtra(jsonrpc.AppendResult(b, x.ID, x.Result), x.Extra)
 }
 
 // ListToolsRequest is a whole request of tools/list.
@@ -848,49 +1522,92 @@ func (x *CallToolResponse) AppendJSON(b []byte) []byte {
 type ListToolsRequest struct {
 	ID     jsonrpc.ID       // the client's or server's choice, unique while the request runs
 	Params *ListToolsParams // nil if absent
+	Extra  wire.Members     // members that JSON-RPC does not name
 }
 
 func (*ListToolsRequest) isMessage() {}
 
-// AppendJSON appends the message.
-func (x *ListToolsRequest) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendRequest(b, x.ID, MethodToolsList, appenderOf(x.Params))
+// MessageID is the id, zero for none.
+func (x *ListToolsRequest) MessageID() jsonrpc.ID {
+	return x.ID
 }
 
-// DecodeResponse reads the answer, a *ListToolsResponse. Its id is not
-// compared.
-func (x *ListToolsRequest) DecodeResponse(f jsonrpc.Frame) (Message, error) {
-	e, err := responseEnvelope(f)
+// MessageMethod is the method, empty for none.
+func (x *ListToolsRequest) MessageMethod() string {
+	return MethodToolsList
+}
+
+// AppendJSON appends the message.
+func (x *ListToolsRequest) AppendJSON(b []byte) []byte {
+	return jsonrpc.AppendExtra(jsonrpc.AppendRequest(b, x.ID, MethodToolsList, appenderOf(x.Params)), x.Extra)
+}
+
+// DecodeResponse reads the answer, a *ListToolsResponse.
+func (x *ListToolsRequest) DecodeResponse(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, false)
+}
+
+// DecodeResponseStrict reads the answer, a *ListToolsResponse; a result that
+// breaks its schema is an error.
+func (x *ListToolsRequest) DecodeResponseStrict(f jsonrpc.Frame) (Answer, error) {
+	return x.answer(f, true)
+}
+
+func (x *ListToolsRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
+	e, err := jsonrpc.ParseAnswer(f.Data, x.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := &ListToolsResponse{ID: e.ID, Error: e.Error}
-	r.Result, err = jsonrpc.DecodeResult[ListToolsResult](e)
+	r := &ListToolsResponse{ID: e.ID, Error: e.Error, Extra: e.Extra}
+	r.Result, r.problems, err = jsonrpc.DecodeResult[ListToolsResult](e, strict)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// ListToolsResponse is a whole answer to tools/list: one member besides ID is
-// set.
+// ListToolsResponse is a whole answer to tools/list: besides ID and Extra one
+// member is set.
 //
 // See ListToolsRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type ListToolsResponse struct {
-	ID     jsonrpc.ID       // of the request; zero in an error about one that could not be read
+	ID     jsonrpc.ID       // of the request; zero or jsonrpc.NullID in an error about one that could not be read
 	Result *ListToolsResult // when the request was answered in full
 	Error  *jsonrpc.Error   // when it failed
+	Extra  wire.Members     // members that JSON-RPC does not name
+
+	problems []wire.Problem
 }
 
 func (*ListToolsResponse) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *ListToolsResponse) MessageID() jsonrpc.ID {
+	return x.ID
+}
+
+// MessageMethod is the method, empty for none.
+func (x *ListToolsResponse) MessageMethod() string {
+	return ""
+}
+
+// Failure is the error, nil if there is a result.
+func (x *ListToolsResponse) Failure() *jsonrpc.Error {
+	return x.Error
+}
+
+// Problems are what was passed over when the result was read.
+func (x *ListToolsResponse) Problems() []wire.Problem {
+	return x.problems
+}
+
 // AppendJSON appends the message.
 func (x *ListToolsResponse) AppendJSON(b []byte) []byte {
 	if x.Error != nil {
-		return jsonrpc.AppendError(b, x.ID, true, x.Error)
+		return jsonrpc.AppendExtra(jsonrpc.AppendError(b, x.ID, true, x.Error), x.Extra)
 	}
-	return jsonrpc.AppendResult(b, x.ID, x.Result)
+	return jsonrpc.AppendExtra(jsonrpc.AppendResult(b, x.ID, x.Result), x.Extra)
 }
 
 // CancelledNotification is a whole notification of notifications/cancelled.
@@ -904,13 +1621,26 @@ func (x *ListToolsResponse) AppendJSON(b []byte) []byte {
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type CancelledNotification struct {
 	Params *CancelledParams // always there
+	Extra  wire.Members     // members that JSON-RPC does not name
 }
 
 func (*CancelledNotification) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *CancelledNotification) MessageID() jsonrpc.ID {
+	return jsonrpc.ID{}
+}
+
+// MessageMethod is the method, empty for none.
+func (x *CancelledNotification) MessageMethod() string {
+	return MethodNotificationsCancelled
+}
+
+func (*CancelledNotification) isNotification() {}
+
 // AppendJSON appends the message.
 func (x *CancelledNotification) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendNotification(b, MethodNotificationsCancelled, appenderOf(x.Params))
+	return jsonrpc.AppendExtra(jsonrpc.AppendNotification(b, MethodNotificationsCancelled, appenderOf(x.Params)), x.Extra)
 }
 
 // InitializedNotification is a whole notification of notifications/initialized.
@@ -922,13 +1652,26 @@ func (x *CancelledNotification) AppendJSON(b []byte) []byte {
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type InitializedNotification struct {
 	Params *InitializedParams // nil if absent
+	Extra  wire.Members       // members that JSON-RPC does not name
 }
 
 func (*InitializedNotification) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *InitializedNotification) MessageID() jsonrpc.ID {
+	return jsonrpc.ID{}
+}
+
+// MessageMethod is the method, empty for none.
+func (x *InitializedNotification) MessageMethod() string {
+	return MethodNotificationsInitialized
+}
+
+func (*InitializedNotification) isNotification() {}
+
 // AppendJSON appends the message.
 func (x *InitializedNotification) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendNotification(b, MethodNotificationsInitialized, appenderOf(x.Params))
+	return jsonrpc.AppendExtra(jsonrpc.AppendNotification(b, MethodNotificationsInitialized, appenderOf(x.Params)), x.Extra)
 }
 
 // LoggingMessageNotification is a whole notification of notifications/message.
@@ -941,13 +1684,26 @@ func (x *InitializedNotification) AppendJSON(b []byte) []byte {
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type LoggingMessageNotification struct {
 	Params *LoggingMessageParams // always there
+	Extra  wire.Members          // members that JSON-RPC does not name
 }
 
 func (*LoggingMessageNotification) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *LoggingMessageNotification) MessageID() jsonrpc.ID {
+	return jsonrpc.ID{}
+}
+
+// MessageMethod is the method, empty for none.
+func (x *LoggingMessageNotification) MessageMethod() string {
+	return MethodNotificationsMessage
+}
+
+func (*LoggingMessageNotification) isNotification() {}
+
 // AppendJSON appends the message.
 func (x *LoggingMessageNotification) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendNotification(b, MethodNotificationsMessage, appenderOf(x.Params))
+	return jsonrpc.AppendExtra(jsonrpc.AppendNotification(b, MethodNotificationsMessage, appenderOf(x.Params)), x.Extra)
 }
 
 // ProgressNotification is a whole notification of notifications/progress.
@@ -960,13 +1716,26 @@ func (x *LoggingMessageNotification) AppendJSON(b []byte) []byte {
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type ProgressNotification struct {
 	Params *ProgressParams // always there
+	Extra  wire.Members    // members that JSON-RPC does not name
 }
 
 func (*ProgressNotification) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *ProgressNotification) MessageID() jsonrpc.ID {
+	return jsonrpc.ID{}
+}
+
+// MessageMethod is the method, empty for none.
+func (x *ProgressNotification) MessageMethod() string {
+	return MethodNotificationsProgress
+}
+
+func (*ProgressNotification) isNotification() {}
+
 // AppendJSON appends the message.
 func (x *ProgressNotification) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendNotification(b, MethodNotificationsProgress, appenderOf(x.Params))
+	return jsonrpc.AppendExtra(jsonrpc.AppendNotification(b, MethodNotificationsProgress, appenderOf(x.Params)), x.Extra)
 }
 
 // PromptListChangedNotification is a whole notification of
@@ -980,13 +1749,26 @@ func (x *ProgressNotification) AppendJSON(b []byte) []byte {
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type PromptListChangedNotification struct {
 	Params *PromptListChangedParams // nil if absent
+	Extra  wire.Members             // members that JSON-RPC does not name
 }
 
 func (*PromptListChangedNotification) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *PromptListChangedNotification) MessageID() jsonrpc.ID {
+	return jsonrpc.ID{}
+}
+
+// MessageMethod is the method, empty for none.
+func (x *PromptListChangedNotification) MessageMethod() string {
+	return MethodNotificationsPromptsListChanged
+}
+
+func (*PromptListChangedNotification) isNotification() {}
+
 // AppendJSON appends the message.
 func (x *PromptListChangedNotification) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendNotification(b, MethodNotificationsPromptsListChanged, appenderOf(x.Params))
+	return jsonrpc.AppendExtra(jsonrpc.AppendNotification(b, MethodNotificationsPromptsListChanged, appenderOf(x.Params)), x.Extra)
 }
 
 // ResourceListChangedNotification is a whole notification of
@@ -1000,13 +1782,26 @@ func (x *PromptListChangedNotification) AppendJSON(b []byte) []byte {
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type ResourceListChangedNotification struct {
 	Params *ResourceListChangedParams // nil if absent
+	Extra  wire.Members               // members that JSON-RPC does not name
 }
 
 func (*ResourceListChangedNotification) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *ResourceListChangedNotification) MessageID() jsonrpc.ID {
+	return jsonrpc.ID{}
+}
+
+// MessageMethod is the method, empty for none.
+func (x *ResourceListChangedNotification) MessageMethod() string {
+	return MethodNotificationsResourcesListChanged
+}
+
+func (*ResourceListChangedNotification) isNotification() {}
+
 // AppendJSON appends the message.
 func (x *ResourceListChangedNotification) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendNotification(b, MethodNotificationsResourcesListChanged, appenderOf(x.Params))
+	return jsonrpc.AppendExtra(jsonrpc.AppendNotification(b, MethodNotificationsResourcesListChanged, appenderOf(x.Params)), x.Extra)
 }
 
 // ResourceUpdatedNotification is a whole notification of
@@ -1019,13 +1814,26 @@ func (x *ResourceListChangedNotification) AppendJSON(b []byte) []byte {
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type ResourceUpdatedNotification struct {
 	Params *ResourceUpdatedParams // always there
+	Extra  wire.Members           // members that JSON-RPC does not name
 }
 
 func (*ResourceUpdatedNotification) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *ResourceUpdatedNotification) MessageID() jsonrpc.ID {
+	return jsonrpc.ID{}
+}
+
+// MessageMethod is the method, empty for none.
+func (x *ResourceUpdatedNotification) MessageMethod() string {
+	return MethodNotificationsResourcesUpdated
+}
+
+func (*ResourceUpdatedNotification) isNotification() {}
+
 // AppendJSON appends the message.
 func (x *ResourceUpdatedNotification) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendNotification(b, MethodNotificationsResourcesUpdated, appenderOf(x.Params))
+	return jsonrpc.AppendExtra(jsonrpc.AppendNotification(b, MethodNotificationsResourcesUpdated, appenderOf(x.Params)), x.Extra)
 }
 
 // RootsListChangedNotification is a whole notification of
@@ -1038,13 +1846,26 @@ func (x *ResourceUpdatedNotification) AppendJSON(b []byte) []byte {
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type RootsListChangedNotification struct {
 	Params *RootsListChangedParams // nil if absent
+	Extra  wire.Members            // members that JSON-RPC does not name
 }
 
 func (*RootsListChangedNotification) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *RootsListChangedNotification) MessageID() jsonrpc.ID {
+	return jsonrpc.ID{}
+}
+
+// MessageMethod is the method, empty for none.
+func (x *RootsListChangedNotification) MessageMethod() string {
+	return MethodNotificationsRootsListChanged
+}
+
+func (*RootsListChangedNotification) isNotification() {}
+
 // AppendJSON appends the message.
 func (x *RootsListChangedNotification) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendNotification(b, MethodNotificationsRootsListChanged, appenderOf(x.Params))
+	return jsonrpc.AppendExtra(jsonrpc.AppendNotification(b, MethodNotificationsRootsListChanged, appenderOf(x.Params)), x.Extra)
 }
 
 // ToolListChangedNotification is a whole notification of
@@ -1058,19 +1879,33 @@ func (x *RootsListChangedNotification) AppendJSON(b []byte) []byte {
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 type ToolListChangedNotification struct {
 	Params *ToolListChangedParams // nil if absent
+	Extra  wire.Members           // members that JSON-RPC does not name
 }
 
 func (*ToolListChangedNotification) isMessage() {}
 
+// MessageID is the id, zero for none.
+func (x *ToolListChangedNotification) MessageID() jsonrpc.ID {
+	return jsonrpc.ID{}
+}
+
+// MessageMethod is the method, empty for none.
+func (x *ToolListChangedNotification) MessageMethod() string {
+	return MethodNotificationsToolsListChanged
+}
+
+func (*ToolListChangedNotification) isNotification() {}
+
 // AppendJSON appends the message.
 func (x *ToolListChangedNotification) AppendJSON(b []byte) []byte {
-	return jsonrpc.AppendNotification(b, MethodNotificationsToolsListChanged, appenderOf(x.Params))
+	return jsonrpc.AppendExtra(jsonrpc.AppendNotification(b, MethodNotificationsToolsListChanged, appenderOf(x.Params)), x.Extra)
 }
 
 // Decode reads one message by the table of methods: params strictly. A method
 // of the table with an id where it has none, or the other way round, is
 // unknown. An answer is a *Response: Request.DecodeResponse reads it with its
-// type.
+// type. Members beside those of JSON-RPC are kept, so that AppendJSON writes
+// the same message.
 func Decode(f jsonrpc.Frame) (Message, error) {
 	e, err := jsonrpc.ParseEnvelope(f.Data)
 	if err != nil {
@@ -1092,91 +1927,91 @@ func decodeRequest(e *jsonrpc.Envelope) (Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &CompleteRequest{ID: e.ID, Params: p}, nil
+		return &CompleteRequest{ID: e.ID, Params: p, Extra: e.Extra}, nil
 	case MethodInitialize:
 		p, err := jsonrpc.DecodeParams[InitializeParams](e, true)
 		if err != nil {
 			return nil, err
 		}
-		return &InitializeRequest{ID: e.ID, Params: p}, nil
+		return &InitializeRequest{ID: e.ID, Params: p, Extra: e.Extra}, nil
 	case MethodLoggingSetLevel:
 		p, err := jsonrpc.DecodeParams[SetLevelParams](e, true)
 		if err != nil {
 			return nil, err
 		}
-		return &SetLevelRequest{ID: e.ID, Params: p}, nil
+		return &SetLevelRequest{ID: e.ID, Params: p, Extra: e.Extra}, nil
 	case MethodPing:
 		p, err := jsonrpc.DecodeParams[PingParams](e, false)
 		if err != nil {
 			return nil, err
 		}
-		return &PingRequest{ID: e.ID, Params: p}, nil
+		return &PingRequest{ID: e.ID, Params: p, Extra: e.Extra}, nil
 	case MethodPromptsGet:
 		p, err := jsonrpc.DecodeParams[GetPromptParams](e, true)
 		if err != nil {
 			return nil, err
 		}
-		return &GetPromptRequest{ID: e.ID, Params: p}, nil
+		return &GetPromptRequest{ID: e.ID, Params: p, Extra: e.Extra}, nil
 	case MethodPromptsList:
 		p, err := jsonrpc.DecodeParams[ListPromptsParams](e, false)
 		if err != nil {
 			return nil, err
 		}
-		return &ListPromptsRequest{ID: e.ID, Params: p}, nil
+		return &ListPromptsRequest{ID: e.ID, Params: p, Extra: e.Extra}, nil
 	case MethodResourcesList:
 		p, err := jsonrpc.DecodeParams[ListResourcesParams](e, false)
 		if err != nil {
 			return nil, err
 		}
-		return &ListResourcesRequest{ID: e.ID, Params: p}, nil
+		return &ListResourcesRequest{ID: e.ID, Params: p, Extra: e.Extra}, nil
 	case MethodResourcesRead:
 		p, err := jsonrpc.DecodeParams[ReadResourceParams](e, true)
 		if err != nil {
 			return nil, err
 		}
-		return &ReadResourceRequest{ID: e.ID, Params: p}, nil
+		return &ReadResourceRequest{ID: e.ID, Params: p, Extra: e.Extra}, nil
 	case MethodResourcesSubscribe:
 		p, err := jsonrpc.DecodeParams[SubscribeParams](e, true)
 		if err != nil {
 			return nil, err
 		}
-		return &SubscribeRequest{ID: e.ID, Params: p}, nil
+		return &SubscribeRequest{ID: e.ID, Params: p, Extra: e.Extra}, nil
 	case MethodResourcesTemplatesList:
 		p, err := jsonrpc.DecodeParams[ListResourceTemplatesParams](e, false)
 		if err != nil {
 			return nil, err
 		}
-		return &ListResourceTemplatesRequest{ID: e.ID, Params: p}, nil
+		return &ListResourceTemplatesRequest{ID: e.ID, Params: p, Extra: e.Extra}, nil
 	case MethodResourcesUnsubscribe:
 		p, err := jsonrpc.DecodeParams[UnsubscribeParams](e, true)
 		if err != nil {
 			return nil, err
 		}
-		return &UnsubscribeRequest{ID: e.ID, Params: p}, nil
+		return &UnsubscribeRequest{ID: e.ID, Params: p, Extra: e.Extra}, nil
 	case MethodRootsList:
 		p, err := jsonrpc.DecodeParams[ListRootsParams](e, false)
 		if err != nil {
 			return nil, err
 		}
-		return &ListRootsRequest{ID: e.ID, Params: p}, nil
+		return &ListRootsRequest{ID: e.ID, Params: p, Extra: e.Extra}, nil
 	case MethodSamplingCreateMessage:
 		p, err := jsonrpc.DecodeParams[CreateMessageParams](e, true)
 		if err != nil {
 			return nil, err
 		}
-		return &CreateMessageRequest{ID: e.ID, Params: p}, nil
+		return &CreateMessageRequest{ID: e.ID, Params: p, Extra: e.Extra}, nil
 	case MethodToolsCall:
 		p, err := jsonrpc.DecodeParams[CallToolParams](e, true)
 		if err != nil {
 			return nil, err
 		}
-		return &CallToolRequest{ID: e.ID, Params: p}, nil
+		return &CallToolRequest{ID: e.ID, Params: p, Extra: e.Extra}, nil
 	case MethodToolsList:
 		p, err := jsonrpc.DecodeParams[ListToolsParams](e, false)
 		if err != nil {
 			return nil, err
 		}
-		return &ListToolsRequest{ID: e.ID, Params: p}, nil
+		return &ListToolsRequest{ID: e.ID, Params: p, Extra: e.Extra}, nil
 	}
 	return &UnknownRequest{*e}, nil
 }
@@ -1188,55 +2023,55 @@ func decodeNotification(e *jsonrpc.Envelope) (Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &CancelledNotification{Params: p}, nil
+		return &CancelledNotification{Params: p, Extra: e.Extra}, nil
 	case MethodNotificationsInitialized:
 		p, err := jsonrpc.DecodeParams[InitializedParams](e, false)
 		if err != nil {
 			return nil, err
 		}
-		return &InitializedNotification{Params: p}, nil
+		return &InitializedNotification{Params: p, Extra: e.Extra}, nil
 	case MethodNotificationsMessage:
 		p, err := jsonrpc.DecodeParams[LoggingMessageParams](e, true)
 		if err != nil {
 			return nil, err
 		}
-		return &LoggingMessageNotification{Params: p}, nil
+		return &LoggingMessageNotification{Params: p, Extra: e.Extra}, nil
 	case MethodNotificationsProgress:
 		p, err := jsonrpc.DecodeParams[ProgressParams](e, true)
 		if err != nil {
 			return nil, err
 		}
-		return &ProgressNotification{Params: p}, nil
+		return &ProgressNotification{Params: p, Extra: e.Extra}, nil
 	case MethodNotificationsPromptsListChanged:
 		p, err := jsonrpc.DecodeParams[PromptListChangedParams](e, false)
 		if err != nil {
 			return nil, err
 		}
-		return &PromptListChangedNotification{Params: p}, nil
+		return &PromptListChangedNotification{Params: p, Extra: e.Extra}, nil
 	case MethodNotificationsResourcesListChanged:
 		p, err := jsonrpc.DecodeParams[ResourceListChangedParams](e, false)
 		if err != nil {
 			return nil, err
 		}
-		return &ResourceListChangedNotification{Params: p}, nil
+		return &ResourceListChangedNotification{Params: p, Extra: e.Extra}, nil
 	case MethodNotificationsResourcesUpdated:
 		p, err := jsonrpc.DecodeParams[ResourceUpdatedParams](e, true)
 		if err != nil {
 			return nil, err
 		}
-		return &ResourceUpdatedNotification{Params: p}, nil
+		return &ResourceUpdatedNotification{Params: p, Extra: e.Extra}, nil
 	case MethodNotificationsRootsListChanged:
 		p, err := jsonrpc.DecodeParams[RootsListChangedParams](e, false)
 		if err != nil {
 			return nil, err
 		}
-		return &RootsListChangedNotification{Params: p}, nil
+		return &RootsListChangedNotification{Params: p, Extra: e.Extra}, nil
 	case MethodNotificationsToolsListChanged:
 		p, err := jsonrpc.DecodeParams[ToolListChangedParams](e, false)
 		if err != nil {
 			return nil, err
 		}
-		return &ToolListChangedNotification{Params: p}, nil
+		return &ToolListChangedNotification{Params: p, Extra: e.Extra}, nil
 	}
 	return &UnknownNotification{*e}, nil
 }
