@@ -51,8 +51,6 @@ func checkRaw(b wire.Raw) error {
 	return err
 }
 
-var rawType = reflect.TypeFor[wire.Raw]()
-
 // eachRaw calls f for the raw values that v holds, until one fails.
 func eachRaw(v reflect.Value, f func(wire.Raw) error) error {
 	if !v.IsValid() || !holdsRaw(v.Type()) {

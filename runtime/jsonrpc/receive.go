@@ -1010,7 +1010,7 @@ func errorOf(err error) (e *Error, hidden bool) {
 		return invalidParams(e), false
 	}
 	if e, ok := errors.AsType[*NotAdvertisedError](err); ok && e != nil {
-		return methodNotFound(e.Method), false
+		return &Error{Code: CodeMethodNotFound, Message: e.Error(), Cause: err}, false
 	}
 	if errors.Is(err, ErrOverloaded) {
 		return &Error{Code: CodeOverloaded, Message: "overloaded: try again later", Data: overloadData, Cause: err}, true

@@ -261,7 +261,7 @@ func TestHandlerErrors(t *testing.T) {
 		}, `{"code":-32002,"message":"gone"}`},
 		{"raw data that is not JSON", func() error { return &jsonrpc.Error{Code: -1, Message: "no", Data: wire.Raw("{")} }, `{"code":-1,"message":"no"}`},
 		{"a decoding error", func() error { return wire.Decode([]byte(`{"name":1}`), wire.Options{}, new(callToolParams)) }, `{"code":-32602,"message":"invalid params: name: want a string, got a number"}`},
-		{"not advertised", func() error { return &jsonrpc.NotAdvertisedError{Method: "m", Capability: "c"} }, `{"code":-32601,"message":"method not found: m"}`},
+		{"not advertised", func() error { return &jsonrpc.NotAdvertisedError{Method: "m", Capability: "c"} }, `{"code":-32601,"message":"m: the peer does not advertise c"}`},
 		{"overload", func() error { return &jsonrpc.OverloadError{What: "x", Limit: 1} }, `{"code":-31001,"message":"overloaded: try again later","data":{"retryAfterMs":1000}}`},
 		{"a panic", func() error { panic("secret") }, `{"code":-32603,"message":"internal error"}`},
 		{"a nil pointer", func() error { return (*ownError)(nil) }, `{"code":-32603,"message":"internal error"}`},
