@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os/signal"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -62,7 +63,7 @@ type Conn struct {
 	ch     Chooser
 	single *Service // the chooser, when it always chooses itself
 	side   Side
-	o      Options
+	o      *Options // not to be changed
 	ev     *events
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
@@ -78,12 +79,12 @@ type Conn struct {
 
 	mu       sync.Mutex
 	svc      *Service // of the handshake
-	session  Session
-	relay    *Hub // of Hub
+	session  *Session // nil before
+	relay    *Hub     // of Hub
 	gate     *gate
 	meta     Metadata
-	inflight map[ID]*inbound // requests of the peer, listens included
-	streams  int             // listens among them
+	inflight requests // of the peer, listens included
+	streams  int      // listens among them
 	nextID   int64
 	calls    map[int64]*call
 	slots    []chan struct{} // callers that wait for a place among calls
@@ -108,15 +109,19 @@ func NewConn(l Link, ch Chooser, side Side) *Conn {
 	c.single, _ = ch.(*Service)
 	switch x := ch.(type) {
 	case *Service:
-		c.o = x.o.Options
+		c.o = &x.o.Options
 	case interface{ Options() Options }:
-		c.o = x.Options()
+		o := x.Options()
+		c.o = &o
 	}
 	c.waker, _ = l.(Waker)
 	if k, ok := l.(Carrier); ok {
 		c.rules = k.Carrier()
 	}
-	c.ev = newEvents(&c.o)
+	if c.o == nil {
+		c.o = new(Options)
+	}
+	c.ev = newEvents(c.o)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.queue.c = c
 	return c
@@ -157,10 +162,14 @@ var (
 	errNoTransport = errors.New("no transport")
 )
 
-// Serve serves each peer that comes, until the transport has no more or ctx
-// ends; then it drains the connections, bounded by Options.DrainTimeout, and
-// closes them. Handlers see ctx's values. It returns nil after an orderly end, ctx's error
-// and cause when ctx ended it, and otherwise why the transport (or its only connection) failed.
+// Serve serves each peer that comes, until the transport has no more, ctx ends,
+// or the process gets a signal that the transport names (Signalled; SIGTERM on
+// stdio). Then it drains the connections, bounded by Options.DrainTimeout, and
+// closes them; a second signal ends the process as it would without this.
+// Handlers see ctx's values. It returns nil after an orderly end, ctx's error
+// and cause when ctx ended it, context.DeadlineExceeded when a signal did and
+// what ran had to be cancelled, and otherwise why the transport (or its only
+// connection) failed.
 func Serve(ctx context.Context, t Transport, b Binder) error {
 	ch, err := Bind(b)
 	if err != nil {
@@ -169,19 +178,31 @@ func Serve(ctx context.Context, t Transport, b Binder) error {
 	if isNil(t) {
 		return errNoTransport
 	}
+	outer := ctx
+	if s, ok := t.(Signalled); ok {
+		if signals := s.EndSignals(); len(signals) > 0 {
+			var stop context.CancelFunc
+			ctx, stop = signal.NotifyContext(ctx, signals...)
+			defer stop()
+			context.AfterFunc(ctx, stop)
+		}
+	}
 	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex
-		last  error
-		count int
+		wg      sync.WaitGroup
+		mu      sync.Mutex
+		last    error
+		drained error
+		count   int
 	)
 	for {
 		l, err := t.Accept(ctx)
 		if err != nil {
 			wg.Wait()
 			switch {
-			case ctx.Err() != nil:
-				return ContextError(ctx)
+			case outer.Err() != nil:
+				return ContextError(outer)
+			case ctx.Err() != nil: // a signal
+				return drained
 			case !errors.Is(err, io.EOF):
 				return err
 			case count == 1:
@@ -198,13 +219,17 @@ func Serve(ctx context.Context, t Transport, b Binder) error {
 			return err
 		}
 		wg.Go(func() {
+			var err error
 			select {
 			case <-c.Done():
 			case <-ctx.Done():
-				_ = c.Drain(context.WithoutCancel(ctx))
+				err = c.Drain(context.WithoutCancel(ctx))
 			}
 			<-c.Done()
 			mu.Lock()
+			if drained == nil {
+				drained = err
+			}
 			last = c.Err()
 			mu.Unlock()
 		})
@@ -252,6 +277,9 @@ func (c *Conn) transition(op string, to State) error {
 		return &StateError{Op: op, From: from, To: to}
 	}
 	c.state.Store(uint32(to))
+	for _, l := range c.ev.states {
+		l.put(StateChange{Conn: c, From: from, To: to, Err: c.err}, 0)
+	}
 	return nil
 }
 
@@ -350,7 +378,7 @@ func (c *Conn) Drain(ctx context.Context) error {
 	idle := make(chan struct{})
 	c.idle = idle
 	var listens []*inbound
-	for _, in := range c.inflight {
+	for in := range c.inflight.all() {
 		if in.listen != nil {
 			listens = append(listens, in)
 		}
@@ -423,14 +451,14 @@ func (c *Conn) shut(cause error) {
 		c.mu.Unlock()
 		return
 	}
-	_ = c.transition("close", Closed)
 	c.err = cause
+	_ = c.transition("close", Closed)
 	calls := make([]*call, 0, len(c.calls))
 	for id := range c.calls {
 		calls = append(calls, c.takeLocked(id))
 	}
-	running := make([]*inbound, 0, len(c.inflight))
-	for _, in := range c.inflight {
+	var running []*inbound
+	for in := range c.inflight.all() {
 		running = append(running, in)
 	}
 	slots := c.slots
@@ -516,13 +544,16 @@ func (c *Conn) Session() Session {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.session
+	if c.session == nil {
+		return Session{}
+	}
+	return *c.session
 }
 
 // setSession remembers a handshake, and what may be sent after it. c.mu is
 // held.
 func (c *Conn) setSession(svc *Service, s Session) {
-	c.svc, c.session = svc, s
+	c.svc, c.session = svc, &s
 	if svc != nil {
 		c.gate = newGate(svc.o.Methods, c.side, svc.caps, s.Capabilities)
 	}

@@ -76,7 +76,7 @@ func (c *Conn) initialize(ctx context.Context, params wire.Appender) (wire.Raw, 
 	svc := c.Service()
 	if svc == nil { // the chooser sees the session
 		c.mu.Lock()
-		c.session = s
+		c.session = &s
 		c.mu.Unlock()
 		svc = c.ch.Choose(c, &Peek{Method: methodInitialized})
 	}

@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"context"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 
@@ -254,4 +255,52 @@ func (r rawAppender) AppendJSON(b []byte) []byte {
 		return append(b, "{}"...)
 	}
 	return wire.AppendRaw(b, wire.Raw(r))
+}
+
+// requests is a set of requests that are being handled. Most connections have
+// one at a time, and that needs no map.
+type requests struct {
+	one  *inbound
+	more map[ID]*inbound
+}
+
+func (r *requests) get(id ID) *inbound {
+	if r.one != nil && r.one.id == id {
+		return r.one
+	}
+	return r.more[id]
+}
+
+func (r *requests) add(in *inbound) {
+	if r.one == nil {
+		r.one = in
+		return
+	}
+	if r.more == nil {
+		r.more = make(map[ID]*inbound)
+	}
+	r.more[in.id] = in
+}
+
+func (r *requests) remove(id ID) {
+	if r.one != nil && r.one.id == id {
+		r.one = nil
+		return
+	}
+	if delete(r.more, id); len(r.more) == 0 {
+		r.more = nil
+	}
+}
+
+func (r *requests) all() iter.Seq[*inbound] {
+	return func(yield func(*inbound) bool) {
+		if r.one != nil && !yield(r.one) {
+			return
+		}
+		for _, in := range r.more {
+			if !yield(in) {
+				return
+			}
+		}
+	}
 }

@@ -429,7 +429,7 @@ func (l *listenStream) finish(ctx context.Context, how listenEnd, e *Error) {
 	in, c := l.in, l.in.c
 	in.svc.hub.addListen(l, false)
 	c.mu.Lock()
-	delete(c.inflight, in.id)
+	c.inflight.remove(in.id)
 	c.streams--
 	c.mu.Unlock()
 	f := Frame{}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -671,17 +672,14 @@ func (c *Conn) register(in *inbound) *Error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, running := c.inflight[in.id]; running {
+	if c.inflight.get(in.id) != nil {
 		return Errorf(CodeInvalidRequest, "id %s is in use by a request that is still running", clip(in.id.String(), maxEcho))
 	}
 	// Those whose answer waits to be written count as well.
 	if int(c.handling.Load()) >= limit && !in.svc.pings(in.method) {
 		return &Error{Code: CodeOverloaded, Message: "too many requests in flight", Data: overloadData}
 	}
-	if c.inflight == nil {
-		c.inflight = make(map[ID]*inbound)
-	}
-	c.inflight[in.id] = in
+	c.inflight.add(in)
 	c.handling.Add(1)
 	return nil
 }
@@ -1063,7 +1061,7 @@ func (c *Conn) absentID(svc *Service) bool {
 func (c *Conn) end(in *inbound, buf *buffer, code int64) {
 	send := in.finish()
 	c.mu.Lock()
-	delete(c.inflight, in.id)
+	c.inflight.remove(in.id)
 	c.mu.Unlock()
 	f := Frame{}
 	if send {
@@ -1132,6 +1130,9 @@ func (c *Conn) notification(ex Exchange, env *envelope) {
 		env.svc = c.choose(env)
 	}
 	svc := env.svc
+	for _, l := range c.ev.notes {
+		l.put(Notification{Conn: c, Method: strings.Clone(env.method), Params: env.params}, len(env.data))
+	}
 	switch env.method {
 	case methodCancelled:
 		c.cancelled(env)
@@ -1237,7 +1238,7 @@ func (c *Conn) cancelled(env *envelope) {
 	id, _ := idOf(env.params.Get("requestId"))
 	reason, _ := env.params.Get("reason").Str()
 	c.mu.Lock()
-	in := c.inflight[id]
+	in := c.inflight.get(id)
 	c.mu.Unlock()
 	if in != nil && in.method == methodInitialize && !in.svc.rules.Stateless {
 		in = nil // must not be cancelled
