@@ -38,6 +38,7 @@ test: ## run every test that needs nothing but Go
 lint: ## gofmt, vet, staticcheck, tidy go.mod, builds for the other systems
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt -w these:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
+	cd testdata/peers && $(GO) vet ./... && $(GO) vet -tags e2e ./...
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) mod tidy -diff
 	$(GO) test ./cmd -run 'TestRepo'
@@ -56,8 +57,9 @@ bench: ## calls and the codec, beside the limit and those of others
 	bin/transport/transport -benchtime $(BENCHTIME) -count $(BENCHCOUNT)
 
 .PHONY: e2e
-e2e: ## judge foreign servers (installs them) and compare with the committed expectations
+e2e: ## work with foreign clients, servers and proxies (installs them), and judge foreign servers
 	sh testdata/peers/install.sh
+	cd testdata/peers && $(GO) test -tags e2e -count 1 -timeout 10m -v ./matrix -run 'TestE2E'
 	$(GO) test -tags e2e -count 1 -timeout 20m -v ./cmd/goldwire -run 'TestE2E'
 
 .PHONY: fuzz

@@ -17,6 +17,7 @@ require (
 	github.com/segmentio/encoding v0.5.4
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/sys v0.50.0
+	trpc.group/trpc-go/trpc-mcp-go v0.0.20
 )
 
 require (
@@ -42,7 +43,6 @@ require (
 	golang.org/x/text v0.14.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-	trpc.group/trpc-go/trpc-mcp-go v0.0.20 // indirect
 )
 
 replace github.com/goldwire/goldwire => ../..

@@ -1,0 +1,122 @@
+// Command gosdk is github.com/modelcontextprotocol/go-sdk in the matrix.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os/exec"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/goldwire/goldwire/testdata/peers/matrix/script"
+)
+
+func main() {
+	script.Main(script.Server{
+		Stdio: func(string) error { return server().Run(context.Background(), &mcp.StdioTransport{}) },
+		HTTP: func(string) (http.Handler, error) {
+			s := server()
+			return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil), nil
+		},
+		SSE: func(string) (http.Handler, error) {
+			s := server()
+			return mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return s }, nil), nil
+		},
+	}, dial)
+}
+
+func server() *mcp.Server {
+	nothing := func(context.Context, *mcp.SubscribeRequest) error { return nil }
+	s := mcp.NewServer(&mcp.Implementation{Name: "go-sdk", Version: "1.8.0"}, &mcp.ServerOptions{
+		SubscribeHandler:   nothing,
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+	})
+	for _, name := range script.Tools {
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			text, err := script.Run(ctx, name, func(done float64) error {
+				token := r.Params.GetProgressToken()
+				if token == nil {
+					return nil
+				}
+				return r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: done})
+			}, func() error {
+				return s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: script.NoteURI})
+			})
+			if err != nil {
+				return nil, err
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+		})
+	}
+	s.AddResource(&mcp.Resource{URI: script.NoteURI, Name: "note"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: script.NoteURI, Text: script.NoteText}}}, nil
+	})
+	return s
+}
+
+func dial(ctx context.Context, t script.Target) (*script.Client, error) {
+	var transport mcp.Transport
+	switch t.Carrier {
+	case "stdio":
+		transport = &mcp.CommandTransport{Command: exec.Command(t.Command[0], t.Command[1:]...)}
+	case "http":
+		transport = &mcp.StreamableClientTransport{Endpoint: t.URL}
+	case "sse":
+		transport = &mcp.SSEClientTransport{Endpoint: t.URL}
+	}
+	var mu sync.Mutex
+	var progress func(float64)
+	c := mcp.NewClient(&mcp.Implementation{Name: "go-sdk", Version: "1.8.0"}, &mcp.ClientOptions{
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { t.Updated(r.Params.URI) },
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			mu.Lock()
+			f := progress
+			mu.Unlock()
+			if f != nil {
+				f(r.Params.Progress)
+			}
+		},
+	})
+	s, err := c.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: t.Revision})
+	if err != nil {
+		return nil, err
+	}
+	return &script.Client{
+		Revision: s.InitializeResult().ProtocolVersion,
+		ListTools: func(ctx context.Context) (names []string, err error) {
+			for tool, err := range s.Tools(ctx, nil) {
+				if err != nil {
+					return nil, err
+				}
+				names = append(names, tool.Name)
+			}
+			return names, nil
+		},
+		Call: func(ctx context.Context, tool string, f func(float64)) (string, error) {
+			mu.Lock()
+			progress = f
+			mu.Unlock()
+			p := &mcp.CallToolParams{Name: tool}
+			p.SetProgressToken("token-" + tool)
+			r, err := s.CallTool(ctx, p)
+			if err != nil {
+				return "", err
+			}
+			return r.Content[0].(*mcp.TextContent).Text, nil
+		},
+		Read: func(ctx context.Context, uri string) (string, error) {
+			r, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+			if err != nil {
+				return "", err
+			}
+			return r.Contents[0].Text, nil
+		},
+		Subscribe: func(_ context.Context, uri string) error {
+			// The context of a listen stream is that of the call.
+			return s.Subscribe(context.Background(), &mcp.SubscribeParams{URI: uri})
+		},
+		Close: s.Close,
+	}, nil
+}
