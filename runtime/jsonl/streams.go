@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
@@ -17,6 +18,11 @@ import (
 type Streams struct {
 	// Options of the link. They are set before it is used.
 	Options Options
+	// Signals end the serving of the streams in good order: what runs may end,
+	// bounded by jsonrpc.Options.DrainTimeout. They are set before the streams
+	// are used. Stdio has SIGTERM, which hosts send before they kill
+	// (basic/lifecycle, shutdown); nil is none.
+	Signals []os.Signal
 
 	mu   sync.Mutex
 	used bool
@@ -49,6 +55,9 @@ func (s *Streams) Dial(context.Context) (jsonrpc.Link, error) {
 	return newLink(c, s.Options, true), nil
 }
 
+// EndSignals is for jsonrpc.Serve.
+func (s *Streams) EndSignals() []os.Signal { return s.Signals }
+
 // Accept gives the server's link, and then io.EOF.
 func (s *Streams) Accept(context.Context) (jsonrpc.Link, error) {
 	c, used, err := s.take()
@@ -63,9 +72,10 @@ func (s *Streams) Accept(context.Context) (jsonrpc.Link, error) {
 
 // Stdio is this process's stdin and stdout. Nothing else may be written to
 // stdout while it is in use; os.Stdout itself stays open when the link is
-// closed. A stdout whose reader has gone ends the link, not the process.
+// closed. A stdout whose reader has gone ends the link, not the process. SIGTERM
+// ends the serving in good order.
 func Stdio() *Streams {
-	return &Streams{make: func() (carrier, error) {
+	return &Streams{Signals: []os.Signal{syscall.SIGTERM}, make: func() (carrier, error) {
 		out, err := ownStdout()
 		if err != nil {
 			return carrier{}, err

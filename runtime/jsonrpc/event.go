@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -76,6 +77,22 @@ type Event struct {
 	Sample []byte
 }
 
+// StateChange is one step of a connection's state machine.
+type StateChange struct {
+	Conn     *Conn
+	From, To State
+	// Err says, when To is Closed, why the connection ended: nil when this
+	// side closed it.
+	Err error
+}
+
+// Notification is a notification of the peer, before anything is done with it.
+type Notification struct {
+	Conn   *Conn
+	Method string
+	Params wire.Raw // nil if absent
+}
+
 const (
 	sampleBytes  = 512
 	sampleCount  = 16
@@ -102,7 +119,9 @@ func (s *Stats) Count(k EventKind) uint64 { return s.Counts[k] }
 type events struct {
 	counts    [eventKinds]atomic.Uint64
 	log       *slog.Logger
-	listeners []*listener
+	listeners []*listener[Event]
+	states    []*listener[StateChange]
+	notes     []*listener[Notification]
 }
 
 func newEvents(o *Options) *events {
@@ -110,11 +129,7 @@ func newEvents(o *Options) *events {
 	if e.log == nil {
 		e.log = slog.Default()
 	}
-	for _, f := range o.Events {
-		if f != nil {
-			e.listeners = append(e.listeners, &listener{f: f, e: e})
-		}
-	}
+	e.listeners, e.states, e.notes = listen(e, o.Events), listen(e, o.States), listen(e, o.Notifications)
 	return e
 }
 
@@ -137,36 +152,54 @@ func (e *events) note(ev Event, data []byte) {
 		ev.Sample = append([]byte(nil), data[:min(len(data), sampleBytes)]...)
 	}
 	for _, l := range e.listeners {
-		l.put(ev)
+		l.put(ev, len(ev.Sample))
 	}
 }
 
 // listener has a bounded queue and a goroutine of its own while there is
 // something in it, so that listeners are isolated from each other and from
 // the connection.
-type listener struct {
-	f       func(Event)
+type listener[T any] struct {
+	f       func(T)
 	e       *events
 	mu      sync.Mutex
-	queue   []Event
+	queue   []told[T]
+	bytes   int
 	running bool
 }
 
-func (l *listener) put(ev Event) {
+// told is something that a listener is to hear, and the bytes that it keeps.
+type told[T any] struct {
+	v    T
+	size int
+}
+
+// listen makes a listener of each func.
+func listen[T any](e *events, fs []func(T)) (out []*listener[T]) {
+	for _, f := range fs {
+		if f != nil {
+			out = append(out, &listener[T]{f: f, e: e})
+		}
+	}
+	return out
+}
+
+func (l *listener[T]) put(v T, size int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.queue) >= listenerSize {
+	if len(l.queue) >= listenerSize || l.bytes > 0 && l.bytes+size > maxQueueBytes {
 		l.e.counts[DroppedEvent].Add(1)
 		return
 	}
-	l.queue = append(l.queue, ev)
+	l.queue = append(l.queue, told[T]{v, size})
+	l.bytes += size
 	if !l.running {
 		l.running = true
 		go l.run()
 	}
 }
 
-func (l *listener) run() {
+func (l *listener[T]) run() {
 	over := false
 	defer func() {
 		if !over { // it ended this goroutine
@@ -177,23 +210,25 @@ func (l *listener) run() {
 		l.mu.Lock()
 		if len(l.queue) == 0 {
 			l.running = false
+			l.queue = nil
 			l.mu.Unlock()
 			over = true
 			return
 		}
-		ev := l.queue[0]
-		l.queue[0] = Event{}
+		next := l.queue[0]
+		l.queue[0] = told[T]{}
 		l.queue = l.queue[1:]
+		l.bytes -= next.size
 		l.mu.Unlock()
-		l.call(ev)
+		l.call(next.v)
 	}
 }
 
-func (l *listener) call(ev Event) {
+func (l *listener[T]) call(v T) {
 	defer func() {
-		if v := recover(); v != nil {
-			l.e.log.Error("event listener panicked", "panic", v)
+		if p := recover(); p != nil {
+			l.e.log.Error("listener panicked", "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	l.f(ev)
+	l.f(v)
 }

@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"context"
 	"errors"
+	"os"
 )
 
 // Frame is one JSON text (or one 2025-03-26 batch) as bytes, with what its
@@ -148,4 +149,11 @@ type Dialer interface {
 type Transport interface {
 	// Accept waits for the next peer. io.EOF means that no more will come.
 	Accept(ctx context.Context) (Link, error)
+}
+
+// Signalled is a Transport that ends in good order when the process gets one of
+// some signals: Serve drains its connections then.
+type Signalled interface {
+	// EndSignals are the signals, nil for none.
+	EndSignals() []os.Signal
 }

@@ -821,6 +821,38 @@ func TestEvents(t *testing.T) {
 	})
 }
 
+// TestListeners: each change of state and each notification is told to all who
+// listen, in order; one that panics or hangs harms nobody (row 2).
+func TestListeners(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var states, notes []string
+		hang := make(chan struct{})
+		s := oldServer{Options: jsonrpc.Options{
+			Logger: slog.New(slog.DiscardHandler),
+			States: []func(jsonrpc.StateChange){
+				func(jsonrpc.StateChange) { panic("listener") },
+				func(jsonrpc.StateChange) { <-hang },
+				nil,
+				func(c jsonrpc.StateChange) { states = append(states, fmt.Sprint(c.From, "-", c.To, " ", c.Err)) },
+			},
+			Notifications: []func(jsonrpc.Notification){
+				func(jsonrpc.Notification) { runtime.Goexit() },
+				func(jsonrpc.Notification) { <-hang },
+				func(n jsonrpc.Notification) { notes = append(notes, n.Method+" "+n.Params.String()) },
+			},
+		}}
+		p := oldTap(t, s)
+		p.push(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+		p.push(`{"jsonrpc":"2.0","method":"x/y","params":{"a":1}}`)
+		synctest.Wait()
+		p.conn.Closed(errors.New("broken pipe"))
+		synctest.Wait()
+		require.Equal(t, []string{"CONNECTING-INITIALIZING <nil>", "INITIALIZING-READY <nil>", "READY-CLOSED broken pipe"}, states)
+		require.Equal(t, []string{"notifications/initialized ", "notifications/roots/list_changed ", `x/y {"a":1}`}, notes)
+		close(hang)
+	})
+}
+
 // TestBatch: arrays are answered where the revision has them (row 5).
 func TestBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -44,6 +44,10 @@ func (p *Peek) Params() wire.Raw { return wire.Raw(p.Data).Get("params") }
 type ServiceOptions struct {
 	// Revision is the one that the generated package implements.
 	Revision string
+	// Stateless says, of a Revision that the runtime has no rules of, that its
+	// requests stand alone: the rules are those of the newest revision of that
+	// kind. Rules that are there are kept to whatever it says.
+	Stateless bool
 	// Side is the one this service answers for.
 	Side Side
 	// Methods is the revision's method table.
@@ -117,6 +121,11 @@ type Options struct {
 	// one at a time, off the reading goroutine; a slow or panicking one harms
 	// nobody, and events that pile up are dropped and counted.
 	Events []func(Event)
+	// States are told each change of the connection's state, and Notifications
+	// each notification of the peer, whether it has a handler or not: in order,
+	// and as isolated as Events.
+	States        []func(StateChange)
+	Notifications []func(Notification)
 }
 
 // Service answers the requests and notifications of one revision on one side.
@@ -148,7 +157,7 @@ type entry struct {
 // answers itself (ping, cancelled, progress, subscriptions/listen) need none.
 func NewService(o ServiceOptions) *Service {
 	s := &Service{o: o, entries: map[string]*entry{}, methods: make(map[string]*Method, len(o.Methods)), hub: o.Hub}
-	s.rules, _ = revision.For(o.Revision)
+	s.rules = revision.Like(o.Revision, o.Stateless)
 	for i := range o.Methods {
 		s.methods[o.Methods[i].Name] = &o.Methods[i]
 	}
