@@ -551,6 +551,21 @@ func (g *printer) sliceCodec(f *jen.File, name string, r *ir.Ref) {
 			),
 		),
 	)
+	if g.isUnion(r.Elem) {
+		doc(f, "append"+name+" leaves nil items out: no peer could read a null.")
+		f.Func().Id("append"+name).Params(bytesParam(), jen.Id("xs").Add(g.goType(r))).Index().Byte().Block(
+			lit("["),
+			jen.Id("start").Op(":=").Len(buf()),
+			jen.For(jen.List(jen.Id("_"), jen.Id("v")).Op(":=").Range().Add(xs)).Block(
+				jen.Id("n").Op(":=").Len(buf()),
+				jen.If(jen.Id("n").Op(">").Id("start")).Block(lit(",")),
+				set(g.appendCall(buf(), r.Elem, jen.Id("v"))),
+				g.dropNull(),
+			),
+			jen.Return(appendLit("]")),
+		)
+		return
+	}
 	f.Line()
 	f.Func().Id("append"+name).Params(bytesParam(), jen.Id("xs").Add(g.goType(r))).Index().Byte().Block(
 		lit("["),
@@ -587,16 +602,37 @@ func (g *printer) mapCodec(f *jen.File, name string, r *ir.Ref) {
 		),
 	)
 	f.Line()
-	f.Func().Id("append"+name).Params(bytesParam(), jen.Id("m").Add(g.goType(r))).Index().Byte().Block(
-		lit("{"),
-		jen.For(jen.List(jen.Id("i"), jen.Id("k")).Op(":=").Range().Qual("slices", "Sorted").Call(jen.Qual("maps", "Keys").Call(m))).Block(
-			jen.If(jen.Id("i").Op(">").Lit(0)).Block(lit(",")),
-			set(jen.Append(wire("AppendString").Call(buf(), jen.Id("k")), jen.LitRune(':'))),
-			jen.Id("v").Op(":=").Add(m).Index(jen.Id("k")),
-			set(g.appendCall(buf(), r.Elem, jen.Id("v"))),
-		),
-		jen.Return(appendLit("}")),
-	)
+	if g.isUnion(r.Elem) {
+		doc(f, "append"+name+" leaves nil values out: no peer could read a null.")
+	}
+	f.Func().Id("append"+name).Params(bytesParam(), jen.Id("m").Add(g.goType(r))).Index().Byte().BlockFunc(func(b *jen.Group) {
+		b.Add(lit("{"))
+		b.Id("start").Op(":=").Len(buf())
+		b.For(jen.List(jen.Id("_"), jen.Id("k")).Op(":=").Range().Add(wire("Keys")).Call(m)).BlockFunc(func(b *jen.Group) {
+			if g.isUnion(r.Elem) {
+				b.Id("n").Op(":=").Len(buf())
+			}
+			b.If(jen.Len(buf()).Op(">").Id("start")).Block(lit(","))
+			b.Add(set(jen.Append(wire("AppendString").Call(buf(), jen.Id("k")), jen.LitRune(':'))))
+			b.Id("v").Op(":=").Add(m).Index(jen.Id("k"))
+			b.Add(set(g.appendCall(buf(), r.Elem, jen.Id("v"))))
+			if g.isUnion(r.Elem) {
+				b.Add(g.dropNull())
+			}
+		})
+		b.Return(appendLit("}"))
+	})
+}
+
+// isUnion says whether values are members of a union: what they are written as
+// is an object, or null for nil.
+func (g *printer) isUnion(r *ir.Ref) bool {
+	return r.Kind == ir.Named && g.typ(r.Name).Kind == ir.Union
+}
+
+// dropNull takes back what was appended from n on if a nil was.
+func (g *printer) dropNull() jen.Code {
+	return jen.If(jen.Qual("bytes", "HasSuffix").Call(buf(), jen.Index().Byte().Parens(jen.Lit("null")))).Block(set(buf().Index(jen.Op(":").Id("n"))))
 }
 
 // helper is the name of a small function, which is printed when it is used.

@@ -98,8 +98,8 @@ func cases() map[string]*ir.Package {
 			}}},
 		&ir.Type{Name: "OneOf", Schema: "OneOf", Kind: ir.OneOrMany, Elem: "ByTag"},
 		&ir.Type{Name: "Value", Schema: "Value", Kind: ir.RawUnion, Raws: []ir.RawKind{ir.RawString, ir.RawInt, ir.RawFloat, ir.RawBool, ir.RawStrings}},
-		&ir.Type{Name: "Answer", Schema: "Answer", Kind: ir.KeyedRaw, Arms: []*ir.Arm{{Type: "C", Tag: "Sea"}}},
-		&ir.Type{Name: "Answers", Schema: "Answers", Kind: ir.MapOf, Elem: "Answer"},
+		&ir.Type{Name: "Choice", Schema: "Choice", Kind: ir.KeyedRaw, Arms: []*ir.Arm{{Type: "C", Tag: "Sea"}}},
+		&ir.Type{Name: "Choices", Schema: "Choices", Kind: ir.MapOf, Elem: "Choice"},
 		&ir.Type{Name: "Texts", Schema: "Texts", Kind: ir.Interface, Arms: []*ir.Arm{{Type: "C"}}, Fields: []*ir.Field{required("text", "TextValue", kind(ir.String))}},
 	)
 

@@ -27,6 +27,14 @@ func (g *printer) enumsFile(f *jen.File) {
 			}).Block(jen.Return(jen.True()))),
 			jen.Return(jen.False()),
 		)
+		docf(f, "Values are the constants, in the order of their meaning.")
+		f.Func().Params(jen.Id(t.Name)).Id("Values").Params().Index().Id(t.Name).Block(
+			jen.Return(jen.Index().Id(t.Name).ValuesFunc(func(b *jen.Group) {
+				for _, v := range t.Values {
+					b.Id(v.Name)
+				}
+			})),
+		)
 		if ranked(t) {
 			g.severity(f, t)
 		}

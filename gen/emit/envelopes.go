@@ -36,38 +36,34 @@ func (g *printer) envelopesFile(f *jen.File) {
 
 func (g *printer) messageTypes(f *jen.File) {
 	docf(f, "Message is a whole message: a Request, a Notification or an Answer.")
-	f.Type().Id("Message").Interface(
-		wire("Appender"),
-		jen.Comment("// MessageID is the id: of the request, or of the one that is answered; zero in a"),
-		jen.Comment("// notification, and in an error about a request that could not be read."),
-		jen.Id("MessageID").Params().Add(jsonrpc("ID")),
-		jen.Comment("// MessageMethod is the method of a request or notification, empty in an answer."),
-		jen.Id("MessageMethod").Params().String(),
-		jen.Id("isMessage").Params(),
-	)
+	f.Type().Id("Message").InterfaceFunc(func(b *jen.Group) {
+		b.Add(wire("Appender"))
+		docf(b, "MessageID is the id: of the request, or of the one that is answered; zero in a notification, and in an error about a request that could not be read.")
+		b.Id("MessageID").Params().Add(jsonrpc("ID"))
+		docf(b, "MessageMethod is the method of a request or notification, empty in an answer.")
+		b.Id("MessageMethod").Params().String()
+		b.Id("isMessage").Params()
+	})
 	docf(f, "Request is a Message that wants an answer: one of this revision, or an *UnknownRequest.")
-	f.Type().Id("Request").Interface(
-		jen.Id("Message"),
-		jen.Comment("// DecodeResponse reads the answer to this very request: one with another id is an"),
-		jen.Comment("// error, unless the request has none. A result that breaks its schema is read as far"),
-		jen.Comment("// as it can be, and Problems of the answer says what was passed over."),
-		jen.Id("DecodeResponse").Params(jen.Id("f").Add(jsonrpc("Frame"))).Params(jen.Id("Answer"), jen.Error()),
-		jen.Comment("// DecodeResponseStrict is DecodeResponse, but a result that breaks its schema is a"),
-		jen.Comment("// *wire.Error that says where."),
-		jen.Id("DecodeResponseStrict").Params(jen.Id("f").Add(jsonrpc("Frame"))).Params(jen.Id("Answer"), jen.Error()),
-	)
+	f.Type().Id("Request").InterfaceFunc(func(b *jen.Group) {
+		b.Id("Message")
+		docf(b, "DecodeResponse reads the answer to this very request: one with another id is an error, unless the request has none. A result that breaks its schema "+
+			"is read as far as it can be, and Problems of the answer says what was passed over.")
+		b.Id("DecodeResponse").Params(jen.Id("f").Add(jsonrpc("Frame"))).Params(jen.Id("Answer"), jen.Error())
+		docf(b, "DecodeResponseStrict is DecodeResponse, but a result that breaks its schema is a *wire.Error that says where.")
+		b.Id("DecodeResponseStrict").Params(jen.Id("f").Add(jsonrpc("Frame"))).Params(jen.Id("Answer"), jen.Error())
+	})
 	docf(f, "Notification is a Message that wants no answer: one of this revision, or an *UnknownNotification.")
 	f.Type().Id("Notification").Interface(jen.Id("Message"), jen.Id("isNotification").Params())
 	docf(f, "Answer is a Message that answers a request: with its type when the request is known, else a *Response.")
-	f.Type().Id("Answer").Interface(
-		jen.Id("Message"),
-		jen.Comment("// Failure is the error that the request was answered with, nil if there is a result."),
-		jen.Id("Failure").Params().Op("*").Add(jsonrpc("Error")),
-		jen.Comment("// Problems are what was passed over when the result was read: elements of lists that"),
-		jen.Comment("// could not be read, members that were missing and are written as what they were"),
-		jen.Comment("// taken for. At most wire.DefaultMaxSkipped are kept; paths begin with \"result\"."),
-		jen.Id("Problems").Params().Index().Add(wire("Problem")),
-	)
+	f.Type().Id("Answer").InterfaceFunc(func(b *jen.Group) {
+		b.Id("Message")
+		docf(b, "Failure is the error that the request was answered with, nil if there is a result.")
+		b.Id("Failure").Params().Op("*").Add(jsonrpc("Error"))
+		docf(b, "Problems are what was passed over when the result was read: elements of lists that could not be read, members that were missing and are written as "+
+			"what they were taken for. At most wire.DefaultMaxSkipped are kept; paths begin with \"result\".")
+		b.Id("Problems").Params().Index().Add(wire("Problem"))
+	})
 	for _, u := range []struct{ name, what string }{
 		{"UnknownRequest", "a request of a method that this revision does not name"},
 		{"UnknownNotification", "a notification of a method that this revision does not name"},
@@ -185,7 +181,7 @@ func (g *printer) requestEnvelope(f *jen.File, m *ir.Method) {
 	})
 	doc(f, deprecated(append(wrap(answer+" is a whole answer to "+m.Name+": besides ID and Extra one member is set."), "", anchor), m.Deprec)...)
 	f.Type().Id(answer).StructFunc(func(b *jen.Group) {
-		b.Id("ID").Add(jsonrpc("ID")).Comment("// of the request; zero or jsonrpc.NullID in an error about one that could not be read")
+		b.Id("ID").Add(jsonrpc("ID")).Comment("// of the request, zero or jsonrpc.NullID if that could not be read")
 		b.Id("Result").Op("*").Id(m.Result).Comment("// when the request was answered in full")
 		if has(m, ir.InputRequired) {
 			b.Id("InputRequired").Op("*").Id("InputRequiredResult").Comment("// when input is needed first")

@@ -378,6 +378,11 @@ func (g *printer) bindStart(b *jen.Group, s *side, more ...jen.Code) {
 	}
 	options := []jen.Code{
 		jen.Line().Id("Revision").Op(":").Id("Revision"),
+	}
+	if g.p.Stateless {
+		options = append(options, jen.Line().Id("Stateless").Op(":").True())
+	}
+	options = append(options,
 		jen.Line().Id("Side").Op(":").Add(jsonrpc(side)),
 		jen.Line().Id("Methods").Op(":").Id("Methods"),
 		jen.Line().Id("Capabilities").Op(":").Op("&").Id("capabilities"),
@@ -385,7 +390,7 @@ func (g *printer) bindStart(b *jen.Group, s *side, more ...jen.Code) {
 		jen.Line().Id("Unknown").Op(":").Add(s.recv()).Dot("Unknown"),
 		jen.Line().Id("UnknownNotification").Op(":").Add(s.recv()).Dot("UnknownNotification"),
 		jen.Line().Id("Options").Op(":").Add(s.recv()).Dot("Options"),
-	}
+	)
 	options = append(options, more...)
 	b.Id("svc").Op(":=").Add(jsonrpc("NewService")).Call(jsonrpc("ServiceOptions").Values(append(options, jen.Line())...))
 }

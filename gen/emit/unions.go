@@ -35,6 +35,7 @@ func decodeName(t *ir.Type) string  { return "Decode" + t.Name }
 func (g *printer) union(f *jen.File, t *ir.Type) {
 	doc(f, g.typeDoc(t)...)
 	f.Type().Id(t.Name).Interface(
+		jen.Comment("// In lists and maps nil is left out when they are written; Validate reports it."),
 		wire("Appender"),
 		jen.Comment("// Validate reports what the specification does not allow."),
 		jen.Id("Validate").Params().Error(),
@@ -77,10 +78,10 @@ func (g *printer) rawMethods(f *jen.File, name, write string, decode bool) {
 	f.Func().Params(ptrRecv(name)).Id("UnmarshalJSON").Params(jen.Id("data").Index().Byte()).Error().Block(
 		jen.Return(x().Dot("Raw").Dot("UnmarshalJSON").Call(jen.Id("data"))),
 	)
-	docf(f, "Validate reports a value that is missing.")
+	docf(f, "Validate reports a value that is missing or not JSON.")
 	f.Func().Params(ptrRecv(name)).Id("Validate").Params().Error().Block(
 		jen.If(x().Op("==").Nil().Op("||").Add(x().Dot("Raw")).Op("==").Nil()).Block(jen.Return(missing(""))),
-		jen.Return(jen.Nil()),
+		jen.Return(x().Dot("Raw").Dot("Check").Call()),
 	)
 }
 
@@ -182,8 +183,11 @@ func (g *printer) rawUnion(f *jen.File, t *ir.Type) {
 	doc(f, g.typeDoc(t)...)
 	f.Type().Id(t.Name).Struct(jen.Id("Raw").Add(wire("Raw")).Comment("// the value"))
 	g.rawMethods(f, t.Name, "AppendRaw", true)
-	docf(f, "String is the JSON text of the value.")
-	f.Func().Params(valRecv(t.Name)).Id("String").Params().String().Block(jen.Return(x().Dot("Raw").Dot("String").Call()))
+	docf(f, "String is the value for people: a string as it is, without quotes and escapes, anything else as JSON.")
+	f.Func().Params(valRecv(t.Name)).Id("String").Params().String().Block(
+		jen.If(jen.List(jen.Id("s"), jen.Id("ok")).Op(":=").Add(x()).Dot("Raw").Dot("Str").Call(), jen.Id("ok")).Block(jen.Return(jen.Id("s"))),
+		jen.Return(x().Dot("Raw").Dot("String").Call()),
+	)
 	for _, k := range t.Raws {
 		var suffix, accessor, what string
 		var typ, value jen.Code
@@ -326,10 +330,10 @@ func (g *printer) oneOrMany(f *jen.File, t *ir.Type) {
 		g.decodeTo(elem, x().Dot("Items").Index(jen.Lit(0))),
 		jen.Return(jen.Err()),
 	)
-	docf(f, "AppendJSON appends a single item alone, unless x.Array is set, and anything else as an array.")
+	docf(f, "AppendJSON appends a single item alone, unless x.Array is set, and anything else as an array. Items that are nil are left out.")
 	f.Func().Params(ptrRecv(t.Name)).Id("AppendJSON").Params(bytesParam()).Index().Byte().Block(
 		jen.If(x().Op("==").Nil()).Block(jen.Return(appendLit("null"))),
-		jen.If(jen.Op("!").Add(x()).Dot("Array").Op("&&").Len(x().Dot("Items")).Op("==").Lit(1)).Block(
+		jen.If(jen.Op("!").Add(x()).Dot("Array").Op("&&").Len(x().Dot("Items")).Op("==").Lit(1).Op("&&").Add(x()).Dot("Items").Index(jen.Lit(0)).Op("!=").Nil()).Block(
 			jen.Return(g.appendCall(buf(), elem, x().Dot("Items").Index(jen.Lit(0)))),
 		),
 		jen.Return(g.appendCall(buf(), list, x().Dot("Items"))),

@@ -23,14 +23,18 @@ func (g *printer) valuesFile(f *jen.File) {
 					b.Add(x().Dot("Extra").Op("=").Add(x()).Dot("Extra").Dot("Clone").Call())
 				}
 			})
-			docf(f, "Validate reports the first thing in x that the specification does not allow: a bound, a union or id that is missing, "+
-				"an empty string for a required one of a set. Decoding does not ask for it.")
+			docf(f, "Validate reports the first thing in x that the specification does not allow or that cannot be written as it is: a bound, a union or id "+
+				"that is missing, an empty string for a required one of a set, a raw value that is not JSON. Decoding does not ask for it.")
 			f.Func().Params(ptrRecv(t.Name)).Id("Validate").Params().Error().BlockFunc(func(b *jen.Group) {
 				b.If(x().Op("==").Nil()).Block(jen.Return(missing("")))
 				for _, fl := range fields(t) {
 					g.validateField(b, fl)
 				}
-				b.Return(jen.Nil())
+				if t.Closed {
+					b.Return(jen.Nil())
+					return
+				}
+				b.Return(x().Dot("Extra").Dot("Check").Call(jen.Id(knownFunc(t))))
 			})
 		case ir.OneOrMany:
 			list := &ir.Ref{Kind: ir.Slice, Elem: &ir.Ref{Kind: ir.Named, Name: t.Elem}}
@@ -270,7 +274,7 @@ func (g *printer) validateField(b *jen.Group, f *ir.Field) {
 	if f.MaxItems != nil {
 		b.If(jen.Len(v).Op(">").Lit(*f.MaxItems)).Block(jen.Return(problemAt("ErrRange", path, "more than "+strconv.Itoa(*f.MaxItems)+" items")))
 	}
-	if f.Required && f.Default != nil && f.Default.Zero {
+	if f.Required && f.Default != nil && f.Default.Zero && g.flatNamed(&f.Type) {
 		return // the encoder writes a value
 	}
 	if !f.Required && !g.validates(&f.Type) {
@@ -307,7 +311,18 @@ func (g *printer) validate(b *jen.Group, r *ir.Ref, v *jen.Statement, path []ste
 	if !g.validates(r) {
 		return
 	}
+	under := func(call *jen.Statement) {
+		if len(path) == 0 {
+			b.Add(try(call))
+			return
+		}
+		b.If(jen.Err().Op(":=").Add(call), jen.Err().Op("!=").Nil()).Block(jen.Return(wire("Under").Call(pathExpr(path), jen.Err())))
+	}
 	switch r.Kind {
+	case ir.RawAny:
+		under(v.Clone().Dot("Check").Call())
+	case ir.RawObject:
+		under(v.Clone().Dot("CheckObject").Call())
 	case ir.ID:
 		b.If(v.Clone().Dot("IsZero").Call()).Block(jen.Return(problemAt("ErrMissing", path, "missing")))
 	case ir.Named:
@@ -319,12 +334,7 @@ func (g *printer) validate(b *jen.Group, r *ir.Ref, v *jen.Statement, path []ste
 		case ir.Union:
 			b.If(v.Clone().Op("==").Nil()).Block(jen.Return(problemAt("ErrMissing", path, "missing")))
 		}
-		call := v.Clone().Dot("Validate").Call()
-		if len(path) == 0 {
-			b.Add(try(call))
-			return
-		}
-		b.If(jen.Err().Op(":=").Add(call), jen.Err().Op("!=").Nil()).Block(jen.Return(wire("Under").Call(pathExpr(path), jen.Err())))
+		under(v.Clone().Dot("Validate").Call())
 	case ir.Slice:
 		i := index(depth)
 		b.For(i.Clone().Op(":=").Range().Add(v)).BlockFunc(func(b *jen.Group) {
@@ -333,6 +343,10 @@ func (g *printer) validate(b *jen.Group, r *ir.Ref, v *jen.Statement, path []ste
 	case ir.Map:
 		k := key(depth)
 		e := jen.Id("e" + strconv.Itoa(depth+1))
+		under(wire("CheckKeys").Call(v))
+		if !g.validates(r.Elem) {
+			return
+		}
 		b.For(jen.List(k, e).Op(":=").Range().Add(v)).BlockFunc(func(b *jen.Group) {
 			g.validate(b, r.Elem, e, append(path[:len(path):len(path)], step{key: k}), depth+1)
 		})
@@ -340,41 +354,12 @@ func (g *printer) validate(b *jen.Group, r *ir.Ref, v *jen.Statement, path []ste
 }
 
 // validates says whether there is anything to look at in a value.
-func (g *printer) validates(r *ir.Ref) bool { return g.validatesRef(r, map[string]bool{}) }
-
-func (g *printer) validatesRef(r *ir.Ref, open map[string]bool) bool {
+func (g *printer) validates(r *ir.Ref) bool {
 	switch r.Kind {
-	case ir.ID:
+	case ir.ID, ir.RawAny, ir.RawObject, ir.Map, ir.Named:
 		return true
-	case ir.Slice, ir.Map:
-		return g.validatesRef(r.Elem, open)
-	case ir.Named:
-		t := g.typ(r.Name)
-		switch t.Kind {
-		case ir.Enum, ir.Union, ir.OneOrMany, ir.RawUnion, ir.KeyedRaw:
-			return true
-		case ir.MapOf:
-			return true
-		}
-		if open[t.Name] {
-			return false
-		}
-		open[t.Name] = true
-		defer delete(open, t.Name)
-		for _, f := range fields(t) {
-			if f.Min != nil || f.Max != nil || f.MaxItems != nil {
-				return true
-			}
-			if f.Default != nil && f.Default.Zero {
-				continue
-			}
-			if !f.Required && (f.Type.Kind == ir.ID || g.flatNamed(&f.Type)) {
-				continue
-			}
-			if g.validatesRef(&f.Type, open) {
-				return true
-			}
-		}
+	case ir.Slice:
+		return g.validates(r.Elem)
 	}
 	return false
 }

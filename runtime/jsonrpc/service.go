@@ -126,6 +126,13 @@ type Options struct {
 	// and as isolated as Events.
 	States        []func(StateChange)
 	Notifications []func(Notification)
+	// Incoming wraps the handlers of requests, the first outermost: those of
+	// the service whose options these are. ping and subscriptions/listen, which
+	// no handler answers, do not pass.
+	Incoming []Middleware
+	// Outgoing wraps the calls that are made on the connection, the first
+	// outermost. The handshake does not pass.
+	Outgoing []Middleware
 }
 
 // Service answers the requests and notifications of one revision on one side.
@@ -284,7 +291,7 @@ func HandleRequest[P, R any, PP interface {
 			return out, nil
 		}
 		m, ok := any(r).(interface{ HasMeta() bool })
-		return addServerInfo(out, n, s.info, ok && !m.HasMeta()), nil
+		return addMeta(out, n, metaServerInfo, s.info, ok && !m.HasMeta()), nil
 	}
 }
 
@@ -351,9 +358,9 @@ func (s *Service) Blocking(methods ...string) {
 	}
 }
 
-// addServerInfo puts member into the _meta of the result at out[n:]. fresh
-// says that the result has none.
-func addServerInfo(out []byte, n int, member []byte, fresh bool) []byte {
+// addMeta puts member, whose name is name, into the _meta of the params or the
+// result at out[n:], unless it has one. fresh says that there is no _meta.
+func addMeta(out []byte, n int, name string, member []byte, fresh bool) []byte {
 	if len(out) < n+2 || out[n] != '{' {
 		return out
 	}
@@ -370,7 +377,7 @@ func addServerInfo(out []byte, n int, member []byte, fresh bool) []byte {
 		out = append(out, `"_meta":{`...)
 		out = append(out, member...)
 		return append(out, "}}"...)
-	case meta.Kind() != wire.KindObject || meta.Get(metaServerInfo) != nil:
+	case meta.Kind() != wire.KindObject || meta.Get(name) != nil:
 		return out
 	}
 	// Splice the member in behind the brace that opens _meta. The value

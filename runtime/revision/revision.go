@@ -157,6 +157,24 @@ func For(name string) (*Rules, bool) {
 	return &table[Index(r)], false
 }
 
+// Like returns the rules of a revision. For a name that is none, as of a draft,
+// it returns those of the newest revision that is stateless or not, as asked,
+// under that name.
+func Like(name string, stateless bool) *Rules {
+	if i := Index(name); i >= 0 {
+		return &table[i]
+	}
+	for i := len(table) - 1; i >= 0; i-- {
+		if table[i].Stateless == stateless {
+			r := table[i]
+			r.Revision = name
+			return &r
+		}
+	}
+	r, _ := For(name)
+	return r
+}
+
 // LatestStateful is the newest revision with an initialize handshake: what a
 // server counter-offers to a client that asks for a version it does not know.
 func LatestStateful() string {

@@ -55,3 +55,21 @@ func TestRules(t *testing.T) {
 		require.False(t, r.Stateless && (r.HTTP.Sessions || r.HTTP.GetStream || r.HTTP.Resume), name)
 	}
 }
+
+// TestLike holds that a name that is none gets the rules of the newest revision of its kind, and a known one its own.
+func TestLike(t *testing.T) {
+	for _, name := range revision.All() {
+		want, _ := revision.For(name)
+		require.Same(t, want, revision.Like(name, true))
+		require.Same(t, want, revision.Like(name, false))
+	}
+	for stateless, base := range map[bool]string{false: revision.LatestStateful(), true: revision.V20260728} {
+		got := revision.Like("2031-05-06", stateless)
+		want, _ := revision.For(base)
+		require.Equal(t, "2031-05-06", got.Revision)
+		require.Equal(t, base, want.Revision, "the table stays as it is")
+		copied := *want
+		copied.Revision = "2031-05-06"
+		require.Equal(t, copied, *got)
+	}
+}

@@ -42,7 +42,7 @@ func TestZeroValuesAreWritten(t *testing.T) {
 		{&mcp.DiscoverResult{}, `{"resultType":"complete","capabilities":{},"supportedVersions":[],"ttlMs":0,"cacheScope":"private"}`},
 		{&mcp.CallToolResult{}, `{"resultType":"complete","content":[]}`},
 		{&mcp.CallToolResult{Content: []mcp.ContentBlock{nil}, StructuredContent: wire.Raw("null"), IsError: new(false)},
-			`{"resultType":"complete","content":[null],"isError":false,"structuredContent":null}`},
+			`{"resultType":"complete","content":[],"isError":false,"structuredContent":null}`},
 		{&mcp.CompleteResult{}, `{"resultType":"complete","completion":{"values":[]}}`},
 		{&mcp.InputRequiredResult{RequestState: new("")}, `{"resultType":"input_required","requestState":""}`},
 		{&mcp.InputRequiredResult{InputRequests: mcp.InputRequests{}}, `{"resultType":"input_required","inputRequests":{}}`},
@@ -63,6 +63,14 @@ func TestZeroValuesAreWritten(t *testing.T) {
 		{&mcp.PromptMessage{}, `{"content":null,"role":""}`},
 		{&mcp.SamplingMessage{}, `{"content":[],"role":""}`},
 		{mcp.InputResponses(nil), `{}`},
+		// nil has no place in a list or map of union members.
+		{&mcp.GetPromptResult{Messages: []mcp.PromptMessage{{}}}, `{"resultType":"complete","messages":[{"content":null,"role":""}]}`},
+		{&mcp.CallToolResult{Content: []mcp.ContentBlock{nil, &mcp.TextContent{}, (*mcp.TextContent)(nil), &mcp.TextContent{}}},
+			`{"resultType":"complete","content":[{"type":"text","text":""},{"type":"text","text":""}]}`},
+		{&mcp.SamplingMessage{Content: mcp.NewSamplingContent(nil)}, `{"content":[],"role":""}`},
+		{mcp.InputRequests{"a": nil, "b": (*mcp.ElicitRequest)(nil), "c": &mcp.ListRootsRequest{}}, `{"c":{"method":"roots/list"}}`},
+		// Names that are one on the wire are written once.
+		{mcp.InputResponses{"a\xff": {Raw: wire.Raw("1")}, "a\xfe": {Raw: wire.Raw("2")}}, "{\"a\uFFFD\":2}"},
 	} {
 		require.Equal(t, c.want, string(c.v.AppendJSON(nil)), "%T", c.v)
 	}
@@ -293,8 +301,20 @@ func TestValidate(t *testing.T) {
 		{&mcp.CancelledParams{}, "requestId: missing"},
 		{&mcp.ElicitFormParams{RequestedSchema: mcp.ElicitSchema{Properties: map[string]mcp.PrimitiveSchemaDefinition{"a b": nil}}}, `requestedSchema.properties["a b"]: missing`},
 		{mcp.InputRequests{"k": &mcp.ElicitRequest{}}, `["k"].params: missing`},
+		// Raw values that are not JSON would change the message around them.
+		{&mcp.CallToolParams{Name: "a", Arguments: wire.Raw(`{},"name":"b"`)}, "arguments: want the end of the text, got , (offset 2)"},
+		{&mcp.CallToolParams{Name: "a", Arguments: wire.Raw(`[]`)}, "arguments: want an object, got an array"},
+		{&mcp.CallToolResult{StructuredContent: wire.Raw(`{"a":[1,oops]}`)}, "structuredContent.a[1]: want a value, got o (offset 8)"},
+		{&mcp.ListToolsResult{Tools: []mcp.Tool{{InputSchema: wire.Raw("{}")}, {InputSchema: wire.Raw("true")}}}, "tools[1].inputSchema: want an object, got a boolean"},
+		{&mcp.CallToolResult{Content: []mcp.ContentBlock{&mcp.UnknownContentBlock{Raw: wire.Raw("\xff")}}}, "content[0]: want a value, got byte 0xff (offset 0)"},
+		{mcp.InputResponses{"k": {Raw: wire.Raw("{")}}, `["k"]: want a member name or }, got the end of the text (offset 1)`},
+		{&mcp.TextContent{Meta: wire.Raw("x")}, "_meta: want a value, got x (offset 0)"},
+		{&mcp.TextContent{Extra: wire.Members{{Name: "more", Value: wire.Raw("x")}}}, "more: want a value, got x (offset 0)"},
+		{&mcp.TextContent{Extra: wire.Members{{Name: "text", Value: wire.Raw("1")}}}, "text: the name of a field"},
+		{&mcp.ServerCapabilities{Experimental: map[string]wire.Raw{"a\xff": wire.Raw("{}")}}, "experimental[\"a\uFFFD\"]: a name that is not UTF-8 (offset 0)"},
+		{&mcp.ServerCapabilities{Experimental: map[string]wire.Raw{"a": wire.Raw("1")}}, `experimental["a"]: want an object, got a number`},
 	} {
-		require.EqualError(t, c.v.Validate(), c.want)
+		require.EqualError(t, c.v.Validate(), c.want, c.want)
 	}
 }
 
