@@ -5,8 +5,6 @@ package mcp
 import (
 	"bytes"
 	"github.com/goldwire/goldwire/runtime/wire"
-	"maps"
-	"slices"
 )
 
 // DecodeJSON reads the next value of d into x, which should be the zero value:
@@ -5193,13 +5191,19 @@ func decodeContentBlockList(d *wire.Dec) ([]ContentBlock, error) {
 	}
 }
 
+// appendContentBlockList leaves nil items out: no peer could read a null.
 func appendContentBlockList(b []byte, xs []ContentBlock) []byte {
 	b = append(b, '[')
-	for i := range xs {
-		if i > 0 {
+	start := len(b)
+	for _, v := range xs {
+		n := len(b)
+		if n > start {
 			b = append(b, ',')
 		}
-		b = appendUnion(b, xs[i])
+		b = appendUnion(b, v)
+		if bytes.HasSuffix(b, []byte("null")) {
+			b = b[:n]
+		}
 	}
 	return append(b, ']')
 }
@@ -5277,8 +5281,9 @@ func decodeObjectMap(d *wire.Dec) (map[string]wire.Raw, error) {
 
 func appendObjectMap(b []byte, m map[string]wire.Raw) []byte {
 	b = append(b, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
+	start := len(b)
+	for _, k := range wire.Keys(m) {
+		if len(b) > start {
 			b = append(b, ',')
 		}
 		b = append(wire.AppendString(b, k), ':')
@@ -5441,13 +5446,19 @@ func decodeResourceContentsList(d *wire.Dec) ([]ResourceContents, error) {
 	}
 }
 
+// appendResourceContentsList leaves nil items out: no peer could read a null.
 func appendResourceContentsList(b []byte, xs []ResourceContents) []byte {
 	b = append(b, '[')
-	for i := range xs {
-		if i > 0 {
+	start := len(b)
+	for _, v := range xs {
+		n := len(b)
+		if n > start {
 			b = append(b, ',')
 		}
-		b = appendUnion(b, xs[i])
+		b = appendUnion(b, v)
+		if bytes.HasSuffix(b, []byte("null")) {
+			b = b[:n]
+		}
 	}
 	return append(b, ']')
 }
@@ -5689,8 +5700,9 @@ func decodeStringMap(d *wire.Dec) (map[string]string, error) {
 
 func appendStringMap(b []byte, m map[string]string) []byte {
 	b = append(b, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
+	start := len(b)
+	for _, k := range wire.Keys(m) {
+		if len(b) > start {
 			b = append(b, ',')
 		}
 		b = append(wire.AppendString(b, k), ':')

@@ -10,10 +10,12 @@ import (
 // Message is a whole message: a Request, a Notification or an Answer.
 type Message interface {
 	wire.Appender
-	// MessageID is the id: of the request, or of the one that is answered; zero in a
-	// notification, and in an error about a request that could not be read.
+	// MessageID is the id: of the request, or of the one that is answered; zero
+	// in a notification, and in an error about a request that could not be
+	// read.
 	MessageID() jsonrpc.ID
-	// MessageMethod is the method of a request or notification, empty in an answer.
+	// MessageMethod is the method of a request or notification, empty in an
+	// answer.
 	MessageMethod() string
 	isMessage()
 }
@@ -22,12 +24,13 @@ type Message interface {
 // *UnknownRequest.
 type Request interface {
 	Message
-	// DecodeResponse reads the answer to this very request: one with another id is an
-	// error, unless the request has none. A result that breaks its schema is read as far
-	// as it can be, and Problems of the answer says what was passed over.
+	// DecodeResponse reads the answer to this very request: one with another id
+	// is an error, unless the request has none. A result that breaks its schema
+	// is read as far as it can be, and Problems of the answer says what was
+	// passed over.
 	DecodeResponse(f jsonrpc.Frame) (Answer, error)
-	// DecodeResponseStrict is DecodeResponse, but a result that breaks its schema is a
-	// *wire.Error that says where.
+	// DecodeResponseStrict is DecodeResponse, but a result that breaks its
+	// schema is a *wire.Error that says where.
 	DecodeResponseStrict(f jsonrpc.Frame) (Answer, error)
 }
 
@@ -42,11 +45,13 @@ type Notification interface {
 // known, else a *Response.
 type Answer interface {
 	Message
-	// Failure is the error that the request was answered with, nil if there is a result.
+	// Failure is the error that the request was answered with, nil if there is
+	// a result.
 	Failure() *jsonrpc.Error
-	// Problems are what was passed over when the result was read: elements of lists that
-	// could not be read, members that were missing and are written as what they were
-	// taken for. At most wire.DefaultMaxSkipped are kept; paths begin with "result".
+	// Problems are what was passed over when the result was read: elements of
+	// lists that could not be read, members that were missing and are written
+	// as what they were taken for. At most wire.DefaultMaxSkipped are kept;
+	// paths begin with "result".
 	Problems() []wire.Problem
 }
 
@@ -200,7 +205,7 @@ func (x *CompleteRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
 // See CompleteRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CompleteResponse struct {
-	ID     jsonrpc.ID      // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID      // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *CompleteResult // when the request was answered in full
 	Error  *jsonrpc.Error  // when it failed
 	Extra  wire.Members    // members that JSON-RPC does not name
@@ -298,7 +303,7 @@ func (x *InitializeRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error)
 // See InitializeRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type InitializeResponse struct {
-	ID     jsonrpc.ID        // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID        // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *InitializeResult // when the request was answered in full
 	Error  *jsonrpc.Error    // when it failed
 	Extra  wire.Members      // members that JSON-RPC does not name
@@ -396,7 +401,7 @@ func (x *SetLevelRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
 // See SetLevelRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type SetLevelResponse struct {
-	ID     jsonrpc.ID     // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID     // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *EmptyResult   // when the request was answered in full
 	Error  *jsonrpc.Error // when it failed
 	Extra  wire.Members   // members that JSON-RPC does not name
@@ -494,7 +499,7 @@ func (x *PingRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
 // See PingRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type PingResponse struct {
-	ID     jsonrpc.ID     // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID     // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *EmptyResult   // when the request was answered in full
 	Error  *jsonrpc.Error // when it failed
 	Extra  wire.Members   // members that JSON-RPC does not name
@@ -592,7 +597,7 @@ func (x *GetPromptRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) 
 // See GetPromptRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type GetPromptResponse struct {
-	ID     jsonrpc.ID       // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID       // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *GetPromptResult // when the request was answered in full
 	Error  *jsonrpc.Error   // when it failed
 	Extra  wire.Members     // members that JSON-RPC does not name
@@ -690,7 +695,7 @@ func (x *ListPromptsRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error
 // See ListPromptsRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListPromptsResponse struct {
-	ID     jsonrpc.ID         // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID         // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ListPromptsResult // when the request was answered in full
 	Error  *jsonrpc.Error     // when it failed
 	Extra  wire.Members       // members that JSON-RPC does not name
@@ -788,7 +793,7 @@ func (x *ListResourcesRequest) answer(f jsonrpc.Frame, strict bool) (Answer, err
 // See ListResourcesRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListResourcesResponse struct {
-	ID     jsonrpc.ID           // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID           // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ListResourcesResult // when the request was answered in full
 	Error  *jsonrpc.Error       // when it failed
 	Extra  wire.Members         // members that JSON-RPC does not name
@@ -886,7 +891,7 @@ func (x *ReadResourceRequest) answer(f jsonrpc.Frame, strict bool) (Answer, erro
 // See ReadResourceRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ReadResourceResponse struct {
-	ID     jsonrpc.ID          // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID          // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ReadResourceResult // when the request was answered in full
 	Error  *jsonrpc.Error      // when it failed
 	Extra  wire.Members        // members that JSON-RPC does not name
@@ -984,7 +989,7 @@ func (x *SubscribeRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) 
 // See SubscribeRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type SubscribeResponse struct {
-	ID     jsonrpc.ID     // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID     // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *EmptyResult   // when the request was answered in full
 	Error  *jsonrpc.Error // when it failed
 	Extra  wire.Members   // members that JSON-RPC does not name
@@ -1082,7 +1087,7 @@ func (x *ListResourceTemplatesRequest) answer(f jsonrpc.Frame, strict bool) (Ans
 // See ListResourceTemplatesRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListResourceTemplatesResponse struct {
-	ID     jsonrpc.ID                   // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID                   // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ListResourceTemplatesResult // when the request was answered in full
 	Error  *jsonrpc.Error               // when it failed
 	Extra  wire.Members                 // members that JSON-RPC does not name
@@ -1180,7 +1185,7 @@ func (x *UnsubscribeRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error
 // See UnsubscribeRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type UnsubscribeResponse struct {
-	ID     jsonrpc.ID     // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID     // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *EmptyResult   // when the request was answered in full
 	Error  *jsonrpc.Error // when it failed
 	Extra  wire.Members   // members that JSON-RPC does not name
@@ -1278,7 +1283,7 @@ func (x *ListRootsRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) 
 // See ListRootsRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListRootsResponse struct {
-	ID     jsonrpc.ID       // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID       // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ListRootsResult // when the request was answered in full
 	Error  *jsonrpc.Error   // when it failed
 	Extra  wire.Members     // members that JSON-RPC does not name
@@ -1376,7 +1381,7 @@ func (x *CreateMessageRequest) answer(f jsonrpc.Frame, strict bool) (Answer, err
 // See CreateMessageRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CreateMessageResponse struct {
-	ID     jsonrpc.ID           // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID           // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *CreateMessageResult // when the request was answered in full
 	Error  *jsonrpc.Error       // when it failed
 	Extra  wire.Members         // members that JSON-RPC does not name
@@ -1474,7 +1479,7 @@ func (x *CallToolRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
 // See CallToolRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CallToolResponse struct {
-	ID     jsonrpc.ID      // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID      // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *CallToolResult // when the request was answered in full
 	Error  *jsonrpc.Error  // when it failed
 	Extra  wire.Members    // members that JSON-RPC does not name
@@ -1572,7 +1577,7 @@ func (x *ListToolsRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) 
 // See ListToolsRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ListToolsResponse struct {
-	ID     jsonrpc.ID       // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID       // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ListToolsResult // when the request was answered in full
 	Error  *jsonrpc.Error   // when it failed
 	Extra  wire.Members     // members that JSON-RPC does not name

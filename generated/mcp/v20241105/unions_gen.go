@@ -11,6 +11,7 @@ import "github.com/goldwire/goldwire/runtime/wire"
 // Sent by the client; in the protocol since 2024-11-05. See CompleteRequest in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type CompleteReference interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -46,12 +47,12 @@ func (x *UnknownCompleteReference) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownCompleteReference) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeCompleteReference reads the next value as a CompleteReference: the
@@ -84,6 +85,7 @@ func DecodeCompleteReference(d *wire.Dec) (CompleteReference, error) {
 // Sent by the server; in the protocol since 2024-11-05. See PromptMessage in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ContentBlock interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -120,12 +122,12 @@ func (x *UnknownContentBlock) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownContentBlock) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeContentBlock reads the next value as a ContentBlock: the member type
@@ -160,6 +162,7 @@ func DecodeContentBlock(d *wire.Dec) (ContentBlock, error) {
 // Sent by the server; in the protocol since 2024-11-05. See EmbeddedResource in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type ResourceContents interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -195,12 +198,12 @@ func (x *UnknownResourceContents) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownResourceContents) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeResourceContents reads the next value as a ResourceContents: the
@@ -233,6 +236,7 @@ func DecodeResourceContents(d *wire.Dec) (ResourceContents, error) {
 // In the protocol since 2024-11-05. See SamplingMessage in
 // https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 type SamplingMessageContentBlock interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -268,12 +272,12 @@ func (x *UnknownSamplingMessageContentBlock) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownSamplingMessageContentBlock) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeSamplingMessageContentBlock reads the next value as a

@@ -31,9 +31,10 @@ func (x *Annotations) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Annotations) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -51,7 +52,7 @@ func (x *Annotations) Validate() error {
 	if x.Priority != nil && *x.Priority > 1 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "priority", Msg: "more than 1"}
 	}
-	return nil
+	return x.Extra.Check(knownAnnotations)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -74,14 +75,15 @@ func (x *BlobResourceContents) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *BlobResourceContents) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownBlobResourceContents)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -102,14 +104,25 @@ func (x *CallToolParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CallToolParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		if err := x.Arguments.CheckObject(); err != nil {
+			return wire.Under("arguments", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCallToolParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -135,9 +148,10 @@ func (x *CallToolResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CallToolResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -150,7 +164,12 @@ func (x *CallToolResult) Validate() error {
 			return wire.Under("content["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCallToolResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -172,9 +191,10 @@ func (x *CancelledParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CancelledParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -182,7 +202,12 @@ func (x *CancelledParams) Validate() error {
 	if x.RequestID.IsZero() {
 		return &wire.Error{Kind: wire.ErrMissing, Path: "requestId", Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCancelledParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -210,14 +235,35 @@ func (x *ClientCapabilities) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilities) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Experimental != nil {
+		if err := wire.CheckKeys(x.Experimental); err != nil {
+			return wire.Under("experimental", err)
+		}
+		for k, e1 := range x.Experimental {
+			if err := e1.CheckObject(); err != nil {
+				return wire.Under("experimental["+strconv.Quote(k)+"]", err)
+			}
+		}
+	}
+	if x.Roots != nil {
+		if err := x.Roots.Validate(); err != nil {
+			return wire.Under("roots", err)
+		}
+	}
+	if x.Sampling != nil {
+		if err := x.Sampling.CheckObject(); err != nil {
+			return wire.Under("sampling", err)
+		}
+	}
+	return x.Extra.Check(knownClientCapabilities)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -238,14 +284,15 @@ func (x *ClientCapabilitiesRoots) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilitiesRoots) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownClientCapabilitiesRoots)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -265,14 +312,15 @@ func (x *CompleteArgument) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteArgument) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownCompleteArgument)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -293,12 +341,16 @@ func (x *CompleteParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
+	}
+	if err := x.Argument.Validate(); err != nil {
+		return wire.Under("argument", err)
 	}
 	if x.Ref == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Path: "ref", Msg: "missing"}
@@ -306,7 +358,12 @@ func (x *CompleteParams) Validate() error {
 	if err := x.Ref.Validate(); err != nil {
 		return wire.Under("ref", err)
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCompleteParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -354,9 +411,10 @@ func (x *CompleteResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -364,7 +422,12 @@ func (x *CompleteResult) Validate() error {
 	if err := x.Completion.Validate(); err != nil {
 		return wire.Under("completion", err)
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCompleteResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -392,9 +455,10 @@ func (x *Completion) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Completion) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -402,7 +466,7 @@ func (x *Completion) Validate() error {
 	if len(x.Values) > 100 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "values", Msg: "more than 100 items"}
 	}
-	return nil
+	return x.Extra.Check(knownCompletion)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -470,9 +534,10 @@ func (x *CreateMessageParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CreateMessageParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -482,12 +547,22 @@ func (x *CreateMessageParams) Validate() error {
 			return wire.Under("messages["+strconv.Itoa(i)+"]", err)
 		}
 	}
+	if x.Metadata != nil {
+		if err := x.Metadata.CheckObject(); err != nil {
+			return wire.Under("metadata", err)
+		}
+	}
 	if x.ModelPreferences != nil {
 		if err := x.ModelPreferences.Validate(); err != nil {
 			return wire.Under("modelPreferences", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCreateMessageParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -512,9 +587,10 @@ func (x *CreateMessageResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CreateMessageResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -528,7 +604,12 @@ func (x *CreateMessageResult) Validate() error {
 	if x.Role == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "role", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCreateMessageResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -548,9 +629,10 @@ func (x *EmbeddedResource) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *EmbeddedResource) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -566,7 +648,7 @@ func (x *EmbeddedResource) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	return x.Extra.Check(knownEmbeddedResource)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -594,14 +676,25 @@ func (x *GetPromptParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *GetPromptParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		if err := wire.CheckKeys(x.Arguments); err != nil {
+			return wire.Under("arguments", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownGetPromptParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -627,9 +720,10 @@ func (x *GetPromptResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *GetPromptResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -639,7 +733,12 @@ func (x *GetPromptResult) Validate() error {
 			return wire.Under("messages["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownGetPromptResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -660,9 +759,10 @@ func (x *ImageContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ImageContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -672,7 +772,7 @@ func (x *ImageContent) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	return x.Extra.Check(knownImageContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -692,14 +792,15 @@ func (x *Implementation) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Implementation) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownImplementation)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -721,14 +822,26 @@ func (x *InitializeParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *InitializeParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Capabilities.Validate(); err != nil {
+		return wire.Under("capabilities", err)
+	}
+	if err := x.ClientInfo.Validate(); err != nil {
+		return wire.Under("clientInfo", err)
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownInitializeParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -753,14 +866,26 @@ func (x *InitializeResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *InitializeResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Capabilities.Validate(); err != nil {
+		return wire.Under("capabilities", err)
+	}
+	if err := x.ServerInfo.Validate(); err != nil {
+		return wire.Under("serverInfo", err)
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownInitializeResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -779,14 +904,20 @@ func (x *InitializedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *InitializedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownInitializedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -808,14 +939,20 @@ func (x *ListPromptsParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListPromptsParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListPromptsParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -841,14 +978,25 @@ func (x *ListPromptsResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListPromptsResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.Prompts {
+		if err := x.Prompts[i].Validate(); err != nil {
+			return wire.Under("prompts["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListPromptsResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -870,14 +1018,20 @@ func (x *ListResourceTemplatesParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourceTemplatesParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourceTemplatesParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -903,9 +1057,10 @@ func (x *ListResourceTemplatesResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourceTemplatesResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -915,7 +1070,12 @@ func (x *ListResourceTemplatesResult) Validate() error {
 			return wire.Under("resourceTemplates["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourceTemplatesResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -937,14 +1097,20 @@ func (x *ListResourcesParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourcesParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourcesParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -970,9 +1136,10 @@ func (x *ListResourcesResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourcesResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -982,7 +1149,12 @@ func (x *ListResourcesResult) Validate() error {
 			return wire.Under("resources["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourcesResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1001,14 +1173,20 @@ func (x *ListRootsParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListRootsParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListRootsParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1031,14 +1209,25 @@ func (x *ListRootsResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListRootsResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.Roots {
+		if err := x.Roots[i].Validate(); err != nil {
+			return wire.Under("roots["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListRootsResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1060,14 +1249,20 @@ func (x *ListToolsParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListToolsParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListToolsParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1093,14 +1288,25 @@ func (x *ListToolsResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListToolsResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.Tools {
+		if err := x.Tools[i].Validate(); err != nil {
+			return wire.Under("tools["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListToolsResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1124,17 +1330,26 @@ func (x *LoggingMessageParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *LoggingMessageParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
+	if err := x.Data.Check(); err != nil {
+		return wire.Under("data", err)
+	}
 	if x.Level == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "level", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownLoggingMessageParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1155,14 +1370,15 @@ func (x *ModelHint) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ModelHint) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownModelHint)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1193,9 +1409,10 @@ func (x *ModelPreferences) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ModelPreferences) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1205,6 +1422,13 @@ func (x *ModelPreferences) Validate() error {
 	}
 	if x.CostPriority != nil && *x.CostPriority > 1 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "costPriority", Msg: "more than 1"}
+	}
+	if x.Hints != nil {
+		for i := range x.Hints {
+			if err := x.Hints[i].Validate(); err != nil {
+				return wire.Under("hints["+strconv.Itoa(i)+"]", err)
+			}
+		}
 	}
 	if x.IntelligencePriority != nil && *x.IntelligencePriority < 0 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "intelligencePriority", Msg: "less than 0"}
@@ -1218,7 +1442,7 @@ func (x *ModelPreferences) Validate() error {
 	if x.SpeedPriority != nil && *x.SpeedPriority > 1 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "speedPriority", Msg: "more than 1"}
 	}
-	return nil
+	return x.Extra.Check(knownModelPreferences)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1237,14 +1461,20 @@ func (x *PingParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PingParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownPingParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1266,9 +1496,10 @@ func (x *ProgressParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ProgressParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1276,7 +1507,12 @@ func (x *ProgressParams) Validate() error {
 	if x.ProgressToken.IsZero() {
 		return &wire.Error{Kind: wire.ErrMissing, Path: "progressToken", Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownProgressParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1302,14 +1538,22 @@ func (x *Prompt) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Prompt) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		for i := range x.Arguments {
+			if err := x.Arguments[i].Validate(); err != nil {
+				return wire.Under("arguments["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	return x.Extra.Check(knownPrompt)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1334,14 +1578,15 @@ func (x *PromptArgument) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptArgument) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownPromptArgument)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1360,14 +1605,20 @@ func (x *PromptListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownPromptListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1387,9 +1638,10 @@ func (x *PromptMessage) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptMessage) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1403,7 +1655,7 @@ func (x *PromptMessage) Validate() error {
 	if x.Role == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "role", Msg: "empty"}
 	}
-	return nil
+	return x.Extra.Check(knownPromptMessage)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1422,14 +1674,15 @@ func (x *PromptReference) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptReference) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownPromptReference)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1449,14 +1702,20 @@ func (x *ReadResourceParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ReadResourceParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownReadResourceParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1479,9 +1738,10 @@ func (x *ReadResourceResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ReadResourceResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1494,7 +1754,12 @@ func (x *ReadResourceResult) Validate() error {
 			return wire.Under("contents["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownReadResourceResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1512,14 +1777,15 @@ func (x *RequestMeta) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *RequestMeta) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownRequestMeta)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1549,9 +1815,10 @@ func (x *Resource) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Resource) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1561,7 +1828,7 @@ func (x *Resource) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	return x.Extra.Check(knownResource)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1608,14 +1875,20 @@ func (x *ResourceListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1642,9 +1915,10 @@ func (x *ResourceTemplate) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceTemplate) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1654,7 +1928,7 @@ func (x *ResourceTemplate) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	return x.Extra.Check(knownResourceTemplate)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1673,14 +1947,15 @@ func (x *ResourceTemplateReference) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceTemplateReference) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownResourceTemplateReference)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1700,14 +1975,20 @@ func (x *ResourceUpdatedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceUpdatedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceUpdatedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1726,14 +2007,20 @@ func (x *Result) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Result) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1755,14 +2042,15 @@ func (x *Root) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Root) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownRoot)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1781,14 +2069,20 @@ func (x *RootsListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *RootsListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownRootsListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1808,9 +2102,10 @@ func (x *SamplingMessage) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SamplingMessage) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1824,7 +2119,7 @@ func (x *SamplingMessage) Validate() error {
 	if x.Role == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "role", Msg: "empty"}
 	}
-	return nil
+	return x.Extra.Check(knownSamplingMessage)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1882,14 +2177,45 @@ func (x *ServerCapabilities) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilities) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Experimental != nil {
+		if err := wire.CheckKeys(x.Experimental); err != nil {
+			return wire.Under("experimental", err)
+		}
+		for k, e1 := range x.Experimental {
+			if err := e1.CheckObject(); err != nil {
+				return wire.Under("experimental["+strconv.Quote(k)+"]", err)
+			}
+		}
+	}
+	if x.Logging != nil {
+		if err := x.Logging.CheckObject(); err != nil {
+			return wire.Under("logging", err)
+		}
+	}
+	if x.Prompts != nil {
+		if err := x.Prompts.Validate(); err != nil {
+			return wire.Under("prompts", err)
+		}
+	}
+	if x.Resources != nil {
+		if err := x.Resources.Validate(); err != nil {
+			return wire.Under("resources", err)
+		}
+	}
+	if x.Tools != nil {
+		if err := x.Tools.Validate(); err != nil {
+			return wire.Under("tools", err)
+		}
+	}
+	return x.Extra.Check(knownServerCapabilities)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1910,14 +2236,15 @@ func (x *ServerCapabilitiesPrompts) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesPrompts) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownServerCapabilitiesPrompts)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1941,14 +2268,15 @@ func (x *ServerCapabilitiesResources) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesResources) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownServerCapabilitiesResources)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1969,14 +2297,15 @@ func (x *ServerCapabilitiesTools) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesTools) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownServerCapabilitiesTools)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1996,9 +2325,10 @@ func (x *SetLevelParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SetLevelParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2006,7 +2336,12 @@ func (x *SetLevelParams) Validate() error {
 	if x.Level == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "level", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownSetLevelParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2026,14 +2361,20 @@ func (x *SubscribeParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SubscribeParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownSubscribeParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2053,9 +2394,10 @@ func (x *TextContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TextContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2065,7 +2407,7 @@ func (x *TextContent) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	return x.Extra.Check(knownTextContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2088,14 +2430,15 @@ func (x *TextResourceContents) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TextResourceContents) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownTextResourceContents)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2118,14 +2461,18 @@ func (x *Tool) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Tool) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.InputSchema.CheckObject(); err != nil {
+		return wire.Under("inputSchema", err)
+	}
+	return x.Extra.Check(knownTool)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2144,14 +2491,20 @@ func (x *ToolListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownToolListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2171,12 +2524,18 @@ func (x *UnsubscribeParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *UnsubscribeParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownUnsubscribeParams)
 }

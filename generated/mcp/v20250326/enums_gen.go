@@ -31,6 +31,11 @@ func (x IncludeContext) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (IncludeContext) Values() []IncludeContext {
+	return []IncludeContext{IncludeContextNone, IncludeContextThisServer, IncludeContextAllServers}
+}
+
 // LoggingLevel is the severity of a log message, in the eight steps of syslog
 // (RFC 5424) from debug up to emergency. Severity puts them in order. Values
 // that are not among the constants are kept.
@@ -66,6 +71,11 @@ func (x LoggingLevel) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (LoggingLevel) Values() []LoggingLevel {
+	return []LoggingLevel{LoggingLevelDebug, LoggingLevelInfo, LoggingLevelNotice, LoggingLevelWarning, LoggingLevelError, LoggingLevelCritical, LoggingLevelAlert, LoggingLevelEmergency}
 }
 
 // Severity is the place of x among the levels: 0 for debug, 7 for emergency, -1
@@ -116,6 +126,11 @@ func (x Role) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (Role) Values() []Role {
+	return []Role{RoleUser, RoleAssistant}
+}
+
 // StopReason is why a model stopped writing. Providers have others besides
 // these. Values that are not among the constants are kept.
 //
@@ -142,4 +157,9 @@ func (x StopReason) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (StopReason) Values() []StopReason {
+	return []StopReason{StopReasonEndTurn, StopReasonStopSequence, StopReasonMaxTokens}
 }

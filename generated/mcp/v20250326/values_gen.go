@@ -31,9 +31,10 @@ func (x *Annotations) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Annotations) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -51,7 +52,7 @@ func (x *Annotations) Validate() error {
 	if x.Priority != nil && *x.Priority > 1 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "priority", Msg: "more than 1"}
 	}
-	return nil
+	return x.Extra.Check(knownAnnotations)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -72,9 +73,10 @@ func (x *AudioContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *AudioContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -84,7 +86,7 @@ func (x *AudioContent) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	return x.Extra.Check(knownAudioContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -107,14 +109,15 @@ func (x *BlobResourceContents) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *BlobResourceContents) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownBlobResourceContents)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -135,14 +138,25 @@ func (x *CallToolParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CallToolParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		if err := x.Arguments.CheckObject(); err != nil {
+			return wire.Under("arguments", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCallToolParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -168,9 +182,10 @@ func (x *CallToolResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CallToolResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -183,7 +198,12 @@ func (x *CallToolResult) Validate() error {
 			return wire.Under("content["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCallToolResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -205,9 +225,10 @@ func (x *CancelledParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CancelledParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -215,7 +236,12 @@ func (x *CancelledParams) Validate() error {
 	if x.RequestID.IsZero() {
 		return &wire.Error{Kind: wire.ErrMissing, Path: "requestId", Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCancelledParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -243,14 +269,35 @@ func (x *ClientCapabilities) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilities) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Experimental != nil {
+		if err := wire.CheckKeys(x.Experimental); err != nil {
+			return wire.Under("experimental", err)
+		}
+		for k, e1 := range x.Experimental {
+			if err := e1.CheckObject(); err != nil {
+				return wire.Under("experimental["+strconv.Quote(k)+"]", err)
+			}
+		}
+	}
+	if x.Roots != nil {
+		if err := x.Roots.Validate(); err != nil {
+			return wire.Under("roots", err)
+		}
+	}
+	if x.Sampling != nil {
+		if err := x.Sampling.CheckObject(); err != nil {
+			return wire.Under("sampling", err)
+		}
+	}
+	return x.Extra.Check(knownClientCapabilities)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -271,14 +318,15 @@ func (x *ClientCapabilitiesRoots) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilitiesRoots) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownClientCapabilitiesRoots)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -298,14 +346,15 @@ func (x *CompleteArgument) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteArgument) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownCompleteArgument)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -326,12 +375,16 @@ func (x *CompleteParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
+	}
+	if err := x.Argument.Validate(); err != nil {
+		return wire.Under("argument", err)
 	}
 	if x.Ref == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Path: "ref", Msg: "missing"}
@@ -339,7 +392,12 @@ func (x *CompleteParams) Validate() error {
 	if err := x.Ref.Validate(); err != nil {
 		return wire.Under("ref", err)
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCompleteParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -387,9 +445,10 @@ func (x *CompleteResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -397,7 +456,12 @@ func (x *CompleteResult) Validate() error {
 	if err := x.Completion.Validate(); err != nil {
 		return wire.Under("completion", err)
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCompleteResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -425,9 +489,10 @@ func (x *Completion) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Completion) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -435,7 +500,7 @@ func (x *Completion) Validate() error {
 	if len(x.Values) > 100 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "values", Msg: "more than 100 items"}
 	}
-	return nil
+	return x.Extra.Check(knownCompletion)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -505,9 +570,10 @@ func (x *CreateMessageParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CreateMessageParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -517,12 +583,22 @@ func (x *CreateMessageParams) Validate() error {
 			return wire.Under("messages["+strconv.Itoa(i)+"]", err)
 		}
 	}
+	if x.Metadata != nil {
+		if err := x.Metadata.CheckObject(); err != nil {
+			return wire.Under("metadata", err)
+		}
+	}
 	if x.ModelPreferences != nil {
 		if err := x.ModelPreferences.Validate(); err != nil {
 			return wire.Under("modelPreferences", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCreateMessageParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -547,9 +623,10 @@ func (x *CreateMessageResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CreateMessageResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -563,7 +640,12 @@ func (x *CreateMessageResult) Validate() error {
 	if x.Role == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "role", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCreateMessageResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -583,9 +665,10 @@ func (x *EmbeddedResource) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *EmbeddedResource) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -601,7 +684,7 @@ func (x *EmbeddedResource) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	return x.Extra.Check(knownEmbeddedResource)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -629,14 +712,25 @@ func (x *GetPromptParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *GetPromptParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		if err := wire.CheckKeys(x.Arguments); err != nil {
+			return wire.Under("arguments", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownGetPromptParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -662,9 +756,10 @@ func (x *GetPromptResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *GetPromptResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -674,7 +769,12 @@ func (x *GetPromptResult) Validate() error {
 			return wire.Under("messages["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownGetPromptResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -695,9 +795,10 @@ func (x *ImageContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ImageContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -707,7 +808,7 @@ func (x *ImageContent) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	return x.Extra.Check(knownImageContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -727,14 +828,15 @@ func (x *Implementation) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Implementation) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownImplementation)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -756,14 +858,26 @@ func (x *InitializeParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *InitializeParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Capabilities.Validate(); err != nil {
+		return wire.Under("capabilities", err)
+	}
+	if err := x.ClientInfo.Validate(); err != nil {
+		return wire.Under("clientInfo", err)
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownInitializeParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -788,14 +902,26 @@ func (x *InitializeResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *InitializeResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Capabilities.Validate(); err != nil {
+		return wire.Under("capabilities", err)
+	}
+	if err := x.ServerInfo.Validate(); err != nil {
+		return wire.Under("serverInfo", err)
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownInitializeResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -814,14 +940,20 @@ func (x *InitializedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *InitializedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownInitializedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -843,14 +975,20 @@ func (x *ListPromptsParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListPromptsParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListPromptsParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -876,14 +1014,25 @@ func (x *ListPromptsResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListPromptsResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.Prompts {
+		if err := x.Prompts[i].Validate(); err != nil {
+			return wire.Under("prompts["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListPromptsResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -905,14 +1054,20 @@ func (x *ListResourceTemplatesParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourceTemplatesParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourceTemplatesParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -938,9 +1093,10 @@ func (x *ListResourceTemplatesResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourceTemplatesResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -950,7 +1106,12 @@ func (x *ListResourceTemplatesResult) Validate() error {
 			return wire.Under("resourceTemplates["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourceTemplatesResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -972,14 +1133,20 @@ func (x *ListResourcesParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourcesParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourcesParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1005,9 +1172,10 @@ func (x *ListResourcesResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourcesResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1017,7 +1185,12 @@ func (x *ListResourcesResult) Validate() error {
 			return wire.Under("resources["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourcesResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1036,14 +1209,20 @@ func (x *ListRootsParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListRootsParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListRootsParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1066,14 +1245,25 @@ func (x *ListRootsResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListRootsResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.Roots {
+		if err := x.Roots[i].Validate(); err != nil {
+			return wire.Under("roots["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListRootsResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1095,14 +1285,20 @@ func (x *ListToolsParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListToolsParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListToolsParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1128,14 +1324,25 @@ func (x *ListToolsResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListToolsResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.Tools {
+		if err := x.Tools[i].Validate(); err != nil {
+			return wire.Under("tools["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListToolsResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1159,17 +1366,26 @@ func (x *LoggingMessageParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *LoggingMessageParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
+	if err := x.Data.Check(); err != nil {
+		return wire.Under("data", err)
+	}
 	if x.Level == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "level", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownLoggingMessageParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1190,14 +1406,15 @@ func (x *ModelHint) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ModelHint) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownModelHint)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1228,9 +1445,10 @@ func (x *ModelPreferences) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ModelPreferences) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1240,6 +1458,13 @@ func (x *ModelPreferences) Validate() error {
 	}
 	if x.CostPriority != nil && *x.CostPriority > 1 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "costPriority", Msg: "more than 1"}
+	}
+	if x.Hints != nil {
+		for i := range x.Hints {
+			if err := x.Hints[i].Validate(); err != nil {
+				return wire.Under("hints["+strconv.Itoa(i)+"]", err)
+			}
+		}
 	}
 	if x.IntelligencePriority != nil && *x.IntelligencePriority < 0 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "intelligencePriority", Msg: "less than 0"}
@@ -1253,7 +1478,7 @@ func (x *ModelPreferences) Validate() error {
 	if x.SpeedPriority != nil && *x.SpeedPriority > 1 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "speedPriority", Msg: "more than 1"}
 	}
-	return nil
+	return x.Extra.Check(knownModelPreferences)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1272,14 +1497,20 @@ func (x *PingParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PingParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownPingParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1304,9 +1535,10 @@ func (x *ProgressParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ProgressParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1314,7 +1546,12 @@ func (x *ProgressParams) Validate() error {
 	if x.ProgressToken.IsZero() {
 		return &wire.Error{Kind: wire.ErrMissing, Path: "progressToken", Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownProgressParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1340,14 +1577,22 @@ func (x *Prompt) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Prompt) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		for i := range x.Arguments {
+			if err := x.Arguments[i].Validate(); err != nil {
+				return wire.Under("arguments["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	return x.Extra.Check(knownPrompt)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1372,14 +1617,15 @@ func (x *PromptArgument) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptArgument) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownPromptArgument)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1398,14 +1644,20 @@ func (x *PromptListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownPromptListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1425,9 +1677,10 @@ func (x *PromptMessage) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptMessage) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1441,7 +1694,7 @@ func (x *PromptMessage) Validate() error {
 	if x.Role == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "role", Msg: "empty"}
 	}
-	return nil
+	return x.Extra.Check(knownPromptMessage)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1460,14 +1713,15 @@ func (x *PromptReference) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptReference) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownPromptReference)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1487,14 +1741,20 @@ func (x *ReadResourceParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ReadResourceParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownReadResourceParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1517,9 +1777,10 @@ func (x *ReadResourceResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ReadResourceResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1532,7 +1793,12 @@ func (x *ReadResourceResult) Validate() error {
 			return wire.Under("contents["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownReadResourceResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1550,14 +1816,15 @@ func (x *RequestMeta) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *RequestMeta) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownRequestMeta)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1587,9 +1854,10 @@ func (x *Resource) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Resource) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1599,7 +1867,7 @@ func (x *Resource) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	return x.Extra.Check(knownResource)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1646,14 +1914,20 @@ func (x *ResourceListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1680,9 +1954,10 @@ func (x *ResourceTemplate) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceTemplate) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1692,7 +1967,7 @@ func (x *ResourceTemplate) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	return x.Extra.Check(knownResourceTemplate)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1711,14 +1986,15 @@ func (x *ResourceTemplateReference) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceTemplateReference) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownResourceTemplateReference)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1738,14 +2014,20 @@ func (x *ResourceUpdatedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceUpdatedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceUpdatedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1764,14 +2046,20 @@ func (x *Result) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Result) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1793,14 +2081,15 @@ func (x *Root) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Root) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownRoot)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1819,14 +2108,20 @@ func (x *RootsListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *RootsListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownRootsListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1846,9 +2141,10 @@ func (x *SamplingMessage) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SamplingMessage) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1862,7 +2158,7 @@ func (x *SamplingMessage) Validate() error {
 	if x.Role == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "role", Msg: "empty"}
 	}
-	return nil
+	return x.Extra.Check(knownSamplingMessage)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1923,14 +2219,50 @@ func (x *ServerCapabilities) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilities) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Completions != nil {
+		if err := x.Completions.CheckObject(); err != nil {
+			return wire.Under("completions", err)
+		}
+	}
+	if x.Experimental != nil {
+		if err := wire.CheckKeys(x.Experimental); err != nil {
+			return wire.Under("experimental", err)
+		}
+		for k, e1 := range x.Experimental {
+			if err := e1.CheckObject(); err != nil {
+				return wire.Under("experimental["+strconv.Quote(k)+"]", err)
+			}
+		}
+	}
+	if x.Logging != nil {
+		if err := x.Logging.CheckObject(); err != nil {
+			return wire.Under("logging", err)
+		}
+	}
+	if x.Prompts != nil {
+		if err := x.Prompts.Validate(); err != nil {
+			return wire.Under("prompts", err)
+		}
+	}
+	if x.Resources != nil {
+		if err := x.Resources.Validate(); err != nil {
+			return wire.Under("resources", err)
+		}
+	}
+	if x.Tools != nil {
+		if err := x.Tools.Validate(); err != nil {
+			return wire.Under("tools", err)
+		}
+	}
+	return x.Extra.Check(knownServerCapabilities)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1951,14 +2283,15 @@ func (x *ServerCapabilitiesPrompts) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesPrompts) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownServerCapabilitiesPrompts)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1982,14 +2315,15 @@ func (x *ServerCapabilitiesResources) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesResources) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownServerCapabilitiesResources)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2010,14 +2344,15 @@ func (x *ServerCapabilitiesTools) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesTools) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownServerCapabilitiesTools)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2037,9 +2372,10 @@ func (x *SetLevelParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SetLevelParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2047,7 +2383,12 @@ func (x *SetLevelParams) Validate() error {
 	if x.Level == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "level", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownSetLevelParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2067,14 +2408,20 @@ func (x *SubscribeParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SubscribeParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownSubscribeParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2094,9 +2441,10 @@ func (x *TextContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TextContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2106,7 +2454,7 @@ func (x *TextContent) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	return x.Extra.Check(knownTextContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2129,14 +2477,15 @@ func (x *TextResourceContents) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TextResourceContents) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownTextResourceContents)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2160,14 +2509,23 @@ func (x *Tool) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Tool) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.InputSchema.CheckObject(); err != nil {
+		return wire.Under("inputSchema", err)
+	}
+	if x.Annotations != nil {
+		if err := x.Annotations.Validate(); err != nil {
+			return wire.Under("annotations", err)
+		}
+	}
+	return x.Extra.Check(knownTool)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2200,14 +2558,15 @@ func (x *ToolAnnotations) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolAnnotations) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownToolAnnotations)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2226,14 +2585,20 @@ func (x *ToolListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownToolListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2253,12 +2618,18 @@ func (x *UnsubscribeParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *UnsubscribeParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownUnsubscribeParams)
 }

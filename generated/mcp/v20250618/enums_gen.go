@@ -29,6 +29,11 @@ func (x ElicitAction) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (ElicitAction) Values() []ElicitAction {
+	return []ElicitAction{ElicitActionAccept, ElicitActionDecline, ElicitActionCancel}
+}
+
 // IncludeContext says from which servers context goes into a prompt. Values
 // that are not among the constants are kept.
 //
@@ -55,6 +60,11 @@ func (x IncludeContext) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (IncludeContext) Values() []IncludeContext {
+	return []IncludeContext{IncludeContextNone, IncludeContextThisServer, IncludeContextAllServers}
 }
 
 // LoggingLevel is the severity of a log message, in the eight steps of syslog
@@ -92,6 +102,11 @@ func (x LoggingLevel) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (LoggingLevel) Values() []LoggingLevel {
+	return []LoggingLevel{LoggingLevelDebug, LoggingLevelInfo, LoggingLevelNotice, LoggingLevelWarning, LoggingLevelError, LoggingLevelCritical, LoggingLevelAlert, LoggingLevelEmergency}
 }
 
 // Severity is the place of x among the levels: 0 for debug, 7 for emergency, -1
@@ -142,6 +157,11 @@ func (x NumberType) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (NumberType) Values() []NumberType {
+	return []NumberType{NumberTypeNumber, NumberTypeInteger}
+}
+
 // Role is a side of a conversation with a model. Values that are not among the
 // constants are kept.
 //
@@ -164,6 +184,11 @@ func (x Role) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (Role) Values() []Role {
+	return []Role{RoleUser, RoleAssistant}
 }
 
 // StopReason is why a model stopped writing. Providers have others besides
@@ -193,6 +218,11 @@ func (x StopReason) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (StopReason) Values() []StopReason {
+	return []StopReason{StopReasonEndTurn, StopReasonStopSequence, StopReasonMaxTokens}
+}
+
 // StringFormat is a kind of text in a form. Values that are not among the
 // constants are kept.
 //
@@ -219,4 +249,9 @@ func (x StringFormat) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (StringFormat) Values() []StringFormat {
+	return []StringFormat{StringFormatEmail, StringFormatURI, StringFormatDate, StringFormatDateTime}
 }

@@ -11,6 +11,7 @@ import "github.com/goldwire/goldwire/runtime/wire"
 // Sent by the client; in the protocol since 2024-11-05. See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
 type CompleteReference interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -46,12 +47,12 @@ func (x *UnknownCompleteReference) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownCompleteReference) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeCompleteReference reads the next value as a CompleteReference: the
@@ -84,6 +85,7 @@ func DecodeCompleteReference(d *wire.Dec) (CompleteReference, error) {
 // Sent by the server; in the protocol since 2024-11-05. See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#contentblock
 type ContentBlock interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -122,12 +124,12 @@ func (x *UnknownContentBlock) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownContentBlock) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeContentBlock reads the next value as a ContentBlock: the member type
@@ -167,6 +169,7 @@ func DecodeContentBlock(d *wire.Dec) (ContentBlock, error) {
 // Sent by the server; in the protocol since 2025-06-18. See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
 type ElicitParams interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -201,12 +204,12 @@ func (x *UnknownElicitParams) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownElicitParams) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeElicitParams reads the next value as a ElicitParams: the member mode
@@ -265,16 +268,20 @@ func (x *ElicitValue) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *ElicitValue) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
-// String is the JSON text of the value.
+// String is the value for people: a string as it is, without quotes and
+// escapes, anything else as JSON.
 func (x ElicitValue) String() string {
+	if s, ok := x.Raw.Str(); ok {
+		return s
+	}
 	return x.Raw.String()
 }
 
@@ -315,6 +322,7 @@ func (x ElicitValue) Bool() (bool, bool) {
 // Sent by the server; in the protocol since 2025-06-18. See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#primitiveschemadefinition
 type PrimitiveSchemaDefinition interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -352,12 +360,12 @@ func (x *UnknownPrimitiveSchemaDefinition) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownPrimitiveSchemaDefinition) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodePrimitiveSchemaDefinition reads the next value as a
@@ -402,6 +410,7 @@ func DecodePrimitiveSchemaDefinition(d *wire.Dec) (PrimitiveSchemaDefinition, er
 // Sent by the server; in the protocol since 2024-11-05. See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#embeddedresource
 type ResourceContents interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -437,12 +446,12 @@ func (x *UnknownResourceContents) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownResourceContents) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeResourceContents reads the next value as a ResourceContents: the
@@ -475,6 +484,7 @@ func DecodeResourceContents(d *wire.Dec) (ResourceContents, error) {
 // In the protocol since 2024-11-05. See
 // https://modelcontextprotocol.io/specification/2025-06-18/schema#samplingmessage
 type SamplingMessageContentBlock interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -511,12 +521,12 @@ func (x *UnknownSamplingMessageContentBlock) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownSamplingMessageContentBlock) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeSamplingMessageContentBlock reads the next value as a

@@ -34,9 +34,10 @@ func (x *Annotations) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Annotations) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -54,7 +55,7 @@ func (x *Annotations) Validate() error {
 	if x.Priority != nil && *x.Priority > 1 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "priority", Msg: "more than 1"}
 	}
-	return nil
+	return x.Extra.Check(knownAnnotations)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -76,9 +77,10 @@ func (x *AudioContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *AudioContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -88,7 +90,12 @@ func (x *AudioContent) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownAudioContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -112,14 +119,20 @@ func (x *BlobResourceContents) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *BlobResourceContents) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownBlobResourceContents)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -146,14 +159,15 @@ func (x *BooleanSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *BooleanSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownBooleanSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -174,14 +188,25 @@ func (x *CallToolParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CallToolParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		if err := x.Arguments.CheckObject(); err != nil {
+			return wire.Under("arguments", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCallToolParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -208,9 +233,10 @@ func (x *CallToolResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CallToolResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -223,7 +249,17 @@ func (x *CallToolResult) Validate() error {
 			return wire.Under("content["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.StructuredContent != nil {
+		if err := x.StructuredContent.CheckObject(); err != nil {
+			return wire.Under("structuredContent", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCallToolResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -245,9 +281,10 @@ func (x *CancelledParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CancelledParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -255,7 +292,12 @@ func (x *CancelledParams) Validate() error {
 	if x.RequestID.IsZero() {
 		return &wire.Error{Kind: wire.ErrMissing, Path: "requestId", Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCancelledParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -284,14 +326,40 @@ func (x *ClientCapabilities) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilities) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Elicitation != nil {
+		if err := x.Elicitation.CheckObject(); err != nil {
+			return wire.Under("elicitation", err)
+		}
+	}
+	if x.Experimental != nil {
+		if err := wire.CheckKeys(x.Experimental); err != nil {
+			return wire.Under("experimental", err)
+		}
+		for k, e1 := range x.Experimental {
+			if err := e1.CheckObject(); err != nil {
+				return wire.Under("experimental["+strconv.Quote(k)+"]", err)
+			}
+		}
+	}
+	if x.Roots != nil {
+		if err := x.Roots.Validate(); err != nil {
+			return wire.Under("roots", err)
+		}
+	}
+	if x.Sampling != nil {
+		if err := x.Sampling.CheckObject(); err != nil {
+			return wire.Under("sampling", err)
+		}
+	}
+	return x.Extra.Check(knownClientCapabilities)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -312,14 +380,15 @@ func (x *ClientCapabilitiesRoots) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilitiesRoots) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownClientCapabilitiesRoots)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -339,14 +408,15 @@ func (x *CompleteArgument) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteArgument) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownCompleteArgument)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -372,14 +442,20 @@ func (x *CompleteContext) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteContext) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		if err := wire.CheckKeys(x.Arguments); err != nil {
+			return wire.Under("arguments", err)
+		}
+	}
+	return x.Extra.Check(knownCompleteContext)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -401,12 +477,16 @@ func (x *CompleteParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
+	}
+	if err := x.Argument.Validate(); err != nil {
+		return wire.Under("argument", err)
 	}
 	if x.Ref == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Path: "ref", Msg: "missing"}
@@ -414,7 +494,17 @@ func (x *CompleteParams) Validate() error {
 	if err := x.Ref.Validate(); err != nil {
 		return wire.Under("ref", err)
 	}
-	return nil
+	if x.Context != nil {
+		if err := x.Context.Validate(); err != nil {
+			return wire.Under("context", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCompleteParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -462,9 +552,10 @@ func (x *CompleteResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -472,7 +563,12 @@ func (x *CompleteResult) Validate() error {
 	if err := x.Completion.Validate(); err != nil {
 		return wire.Under("completion", err)
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCompleteResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -500,9 +596,10 @@ func (x *Completion) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Completion) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -510,7 +607,7 @@ func (x *Completion) Validate() error {
 	if len(x.Values) > 100 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "values", Msg: "more than 100 items"}
 	}
-	return nil
+	return x.Extra.Check(knownCompletion)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -582,9 +679,10 @@ func (x *CreateMessageParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CreateMessageParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -594,12 +692,22 @@ func (x *CreateMessageParams) Validate() error {
 			return wire.Under("messages["+strconv.Itoa(i)+"]", err)
 		}
 	}
+	if x.Metadata != nil {
+		if err := x.Metadata.CheckObject(); err != nil {
+			return wire.Under("metadata", err)
+		}
+	}
 	if x.ModelPreferences != nil {
 		if err := x.ModelPreferences.Validate(); err != nil {
 			return wire.Under("modelPreferences", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCreateMessageParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -624,9 +732,10 @@ func (x *CreateMessageResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CreateMessageResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -640,7 +749,12 @@ func (x *CreateMessageResult) Validate() error {
 	if x.Role == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "role", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCreateMessageResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -661,9 +775,10 @@ func (x *ElicitFormParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ElicitFormParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -671,7 +786,12 @@ func (x *ElicitFormParams) Validate() error {
 	if err := x.RequestedSchema.Validate(); err != nil {
 		return wire.Under("requestedSchema", err)
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownElicitFormParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -725,9 +845,10 @@ func (x *ElicitResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ElicitResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -736,13 +857,21 @@ func (x *ElicitResult) Validate() error {
 		return &wire.Error{Kind: wire.ErrValue, Path: "action", Msg: "empty"}
 	}
 	if x.Content != nil {
+		if err := wire.CheckKeys(x.Content); err != nil {
+			return wire.Under("content", err)
+		}
 		for k, e1 := range x.Content {
 			if err := e1.Validate(); err != nil {
 				return wire.Under("content["+strconv.Quote(k)+"]", err)
 			}
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownElicitResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -772,12 +901,16 @@ func (x *ElicitSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ElicitSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
+	}
+	if err := wire.CheckKeys(x.Properties); err != nil {
+		return wire.Under("properties", err)
 	}
 	for k, e1 := range x.Properties {
 		if e1 == nil {
@@ -787,7 +920,7 @@ func (x *ElicitSchema) Validate() error {
 			return wire.Under("properties["+strconv.Quote(k)+"]", err)
 		}
 	}
-	return nil
+	return x.Extra.Check(knownElicitSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -823,9 +956,10 @@ func (x *EmbeddedResource) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *EmbeddedResource) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -841,7 +975,12 @@ func (x *EmbeddedResource) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownEmbeddedResource)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -869,14 +1008,25 @@ func (x *GetPromptParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *GetPromptParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		if err := wire.CheckKeys(x.Arguments); err != nil {
+			return wire.Under("arguments", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownGetPromptParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -902,9 +1052,10 @@ func (x *GetPromptResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *GetPromptResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -914,7 +1065,12 @@ func (x *GetPromptResult) Validate() error {
 			return wire.Under("messages["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownGetPromptResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -936,9 +1092,10 @@ func (x *ImageContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ImageContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -948,7 +1105,12 @@ func (x *ImageContent) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownImageContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -971,14 +1133,15 @@ func (x *Implementation) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Implementation) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownImplementation)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1000,14 +1163,26 @@ func (x *InitializeParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *InitializeParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Capabilities.Validate(); err != nil {
+		return wire.Under("capabilities", err)
+	}
+	if err := x.ClientInfo.Validate(); err != nil {
+		return wire.Under("clientInfo", err)
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownInitializeParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1032,14 +1207,26 @@ func (x *InitializeResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *InitializeResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Capabilities.Validate(); err != nil {
+		return wire.Under("capabilities", err)
+	}
+	if err := x.ServerInfo.Validate(); err != nil {
+		return wire.Under("serverInfo", err)
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownInitializeResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1058,14 +1245,20 @@ func (x *InitializedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *InitializedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownInitializedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1097,14 +1290,15 @@ func (x *LegacyTitledEnumSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *LegacyTitledEnumSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownLegacyTitledEnumSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1126,14 +1320,20 @@ func (x *ListPromptsParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListPromptsParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListPromptsParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1159,14 +1359,25 @@ func (x *ListPromptsResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListPromptsResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.Prompts {
+		if err := x.Prompts[i].Validate(); err != nil {
+			return wire.Under("prompts["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListPromptsResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1188,14 +1399,20 @@ func (x *ListResourceTemplatesParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourceTemplatesParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourceTemplatesParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1221,9 +1438,10 @@ func (x *ListResourceTemplatesResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourceTemplatesResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1233,7 +1451,12 @@ func (x *ListResourceTemplatesResult) Validate() error {
 			return wire.Under("resourceTemplates["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourceTemplatesResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1255,14 +1478,20 @@ func (x *ListResourcesParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourcesParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourcesParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1288,9 +1517,10 @@ func (x *ListResourcesResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourcesResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1300,7 +1530,12 @@ func (x *ListResourcesResult) Validate() error {
 			return wire.Under("resources["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourcesResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1319,14 +1554,20 @@ func (x *ListRootsParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListRootsParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListRootsParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1349,14 +1590,25 @@ func (x *ListRootsResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListRootsResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.Roots {
+		if err := x.Roots[i].Validate(); err != nil {
+			return wire.Under("roots["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListRootsResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1378,14 +1630,20 @@ func (x *ListToolsParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListToolsParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListToolsParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1411,14 +1669,25 @@ func (x *ListToolsResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListToolsResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.Tools {
+		if err := x.Tools[i].Validate(); err != nil {
+			return wire.Under("tools["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListToolsResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1442,17 +1711,26 @@ func (x *LoggingMessageParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *LoggingMessageParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
+	if err := x.Data.Check(); err != nil {
+		return wire.Under("data", err)
+	}
 	if x.Level == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "level", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownLoggingMessageParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1473,14 +1751,15 @@ func (x *ModelHint) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ModelHint) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownModelHint)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1511,9 +1790,10 @@ func (x *ModelPreferences) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ModelPreferences) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1523,6 +1803,13 @@ func (x *ModelPreferences) Validate() error {
 	}
 	if x.CostPriority != nil && *x.CostPriority > 1 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "costPriority", Msg: "more than 1"}
+	}
+	if x.Hints != nil {
+		for i := range x.Hints {
+			if err := x.Hints[i].Validate(); err != nil {
+				return wire.Under("hints["+strconv.Itoa(i)+"]", err)
+			}
+		}
 	}
 	if x.IntelligencePriority != nil && *x.IntelligencePriority < 0 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "intelligencePriority", Msg: "less than 0"}
@@ -1536,7 +1823,7 @@ func (x *ModelPreferences) Validate() error {
 	if x.SpeedPriority != nil && *x.SpeedPriority > 1 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "speedPriority", Msg: "more than 1"}
 	}
-	return nil
+	return x.Extra.Check(knownModelPreferences)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1567,9 +1854,10 @@ func (x *NumberSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *NumberSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1577,7 +1865,7 @@ func (x *NumberSchema) Validate() error {
 	if x.Type == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "type", Msg: "empty"}
 	}
-	return nil
+	return x.Extra.Check(knownNumberSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1596,14 +1884,20 @@ func (x *PingParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PingParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownPingParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1660,9 +1954,10 @@ func (x *ProgressParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ProgressParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1670,7 +1965,12 @@ func (x *ProgressParams) Validate() error {
 	if x.ProgressToken.IsZero() {
 		return &wire.Error{Kind: wire.ErrMissing, Path: "progressToken", Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownProgressParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1700,14 +2000,27 @@ func (x *Prompt) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Prompt) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		for i := range x.Arguments {
+			if err := x.Arguments[i].Validate(); err != nil {
+				return wire.Under("arguments["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownPrompt)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1735,14 +2048,15 @@ func (x *PromptArgument) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptArgument) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownPromptArgument)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1761,14 +2075,20 @@ func (x *PromptListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownPromptListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1788,9 +2108,10 @@ func (x *PromptMessage) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptMessage) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1804,7 +2125,7 @@ func (x *PromptMessage) Validate() error {
 	if x.Role == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "role", Msg: "empty"}
 	}
-	return nil
+	return x.Extra.Check(knownPromptMessage)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1826,14 +2147,15 @@ func (x *PromptReference) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptReference) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownPromptReference)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1853,14 +2175,20 @@ func (x *ReadResourceParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ReadResourceParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownReadResourceParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1883,9 +2211,10 @@ func (x *ReadResourceResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ReadResourceResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1898,7 +2227,12 @@ func (x *ReadResourceResult) Validate() error {
 			return wire.Under("contents["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownReadResourceResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1916,14 +2250,15 @@ func (x *RequestMeta) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *RequestMeta) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownRequestMeta)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1957,9 +2292,10 @@ func (x *Resource) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Resource) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1969,7 +2305,12 @@ func (x *Resource) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResource)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2031,9 +2372,10 @@ func (x *ResourceLink) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceLink) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2043,7 +2385,12 @@ func (x *ResourceLink) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceLink)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2062,14 +2409,20 @@ func (x *ResourceListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2100,9 +2453,10 @@ func (x *ResourceTemplate) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceTemplate) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2112,7 +2466,12 @@ func (x *ResourceTemplate) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceTemplate)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2131,14 +2490,15 @@ func (x *ResourceTemplateReference) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceTemplateReference) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownResourceTemplateReference)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2158,14 +2518,20 @@ func (x *ResourceUpdatedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceUpdatedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceUpdatedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2184,14 +2550,20 @@ func (x *Result) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Result) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2214,14 +2586,20 @@ func (x *Root) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Root) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownRoot)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2240,14 +2618,20 @@ func (x *RootsListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *RootsListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownRootsListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2267,9 +2651,10 @@ func (x *SamplingMessage) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SamplingMessage) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2283,7 +2668,7 @@ func (x *SamplingMessage) Validate() error {
 	if x.Role == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "role", Msg: "empty"}
 	}
-	return nil
+	return x.Extra.Check(knownSamplingMessage)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2344,14 +2729,50 @@ func (x *ServerCapabilities) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilities) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Completions != nil {
+		if err := x.Completions.CheckObject(); err != nil {
+			return wire.Under("completions", err)
+		}
+	}
+	if x.Experimental != nil {
+		if err := wire.CheckKeys(x.Experimental); err != nil {
+			return wire.Under("experimental", err)
+		}
+		for k, e1 := range x.Experimental {
+			if err := e1.CheckObject(); err != nil {
+				return wire.Under("experimental["+strconv.Quote(k)+"]", err)
+			}
+		}
+	}
+	if x.Logging != nil {
+		if err := x.Logging.CheckObject(); err != nil {
+			return wire.Under("logging", err)
+		}
+	}
+	if x.Prompts != nil {
+		if err := x.Prompts.Validate(); err != nil {
+			return wire.Under("prompts", err)
+		}
+	}
+	if x.Resources != nil {
+		if err := x.Resources.Validate(); err != nil {
+			return wire.Under("resources", err)
+		}
+	}
+	if x.Tools != nil {
+		if err := x.Tools.Validate(); err != nil {
+			return wire.Under("tools", err)
+		}
+	}
+	return x.Extra.Check(knownServerCapabilities)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2372,14 +2793,15 @@ func (x *ServerCapabilitiesPrompts) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesPrompts) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownServerCapabilitiesPrompts)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2403,14 +2825,15 @@ func (x *ServerCapabilitiesResources) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesResources) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownServerCapabilitiesResources)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2431,14 +2854,15 @@ func (x *ServerCapabilitiesTools) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesTools) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownServerCapabilitiesTools)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2458,9 +2882,10 @@ func (x *SetLevelParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SetLevelParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2468,7 +2893,12 @@ func (x *SetLevelParams) Validate() error {
 	if x.Level == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "level", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownSetLevelParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2501,14 +2931,15 @@ func (x *StringSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *StringSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownStringSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2528,14 +2959,20 @@ func (x *SubscribeParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SubscribeParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownSubscribeParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2556,9 +2993,10 @@ func (x *TextContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TextContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2568,7 +3006,12 @@ func (x *TextContent) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownTextContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2592,14 +3035,20 @@ func (x *TextResourceContents) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TextResourceContents) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownTextResourceContents)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2628,14 +3077,33 @@ func (x *Tool) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Tool) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.InputSchema.CheckObject(); err != nil {
+		return wire.Under("inputSchema", err)
+	}
+	if x.Annotations != nil {
+		if err := x.Annotations.Validate(); err != nil {
+			return wire.Under("annotations", err)
+		}
+	}
+	if x.OutputSchema != nil {
+		if err := x.OutputSchema.CheckObject(); err != nil {
+			return wire.Under("outputSchema", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownTool)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2668,14 +3136,15 @@ func (x *ToolAnnotations) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolAnnotations) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownToolAnnotations)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2694,14 +3163,20 @@ func (x *ToolListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownToolListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2721,12 +3196,18 @@ func (x *UnsubscribeParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *UnsubscribeParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownUnsubscribeParams)
 }

@@ -5,8 +5,6 @@ package mcp
 import (
 	"bytes"
 	"github.com/goldwire/goldwire/runtime/wire"
-	"maps"
-	"slices"
 )
 
 // DecodeJSON reads the next value of d into x, which should be the zero value:
@@ -9442,13 +9440,19 @@ func decodeContentBlockList(d *wire.Dec) ([]ContentBlock, error) {
 	}
 }
 
+// appendContentBlockList leaves nil items out: no peer could read a null.
 func appendContentBlockList(b []byte, xs []ContentBlock) []byte {
 	b = append(b, '[')
-	for i := range xs {
-		if i > 0 {
+	start := len(b)
+	for _, v := range xs {
+		n := len(b)
+		if n > start {
 			b = append(b, ',')
 		}
-		b = appendUnion(b, xs[i])
+		b = appendUnion(b, v)
+		if bytes.HasSuffix(b, []byte("null")) {
+			b = b[:n]
+		}
 	}
 	return append(b, ']')
 }
@@ -9526,8 +9530,9 @@ func decodeElicitValueMap(d *wire.Dec) (map[string]ElicitValue, error) {
 
 func appendElicitValueMap(b []byte, m map[string]ElicitValue) []byte {
 	b = append(b, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
+	start := len(b)
+	for _, k := range wire.Keys(m) {
+		if len(b) > start {
 			b = append(b, ',')
 		}
 		b = append(wire.AppendString(b, k), ':')
@@ -9692,8 +9697,9 @@ func decodeObjectMap(d *wire.Dec) (map[string]wire.Raw, error) {
 
 func appendObjectMap(b []byte, m map[string]wire.Raw) []byte {
 	b = append(b, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
+	start := len(b)
+	for _, k := range wire.Keys(m) {
+		if len(b) > start {
 			b = append(b, ',')
 		}
 		b = append(wire.AppendString(b, k), ':')
@@ -9733,15 +9739,22 @@ func decodePrimitiveSchemaDefinitionMap(d *wire.Dec) (map[string]PrimitiveSchema
 	}
 }
 
+// appendPrimitiveSchemaDefinitionMap leaves nil values out: no peer could read
+// a null.
 func appendPrimitiveSchemaDefinitionMap(b []byte, m map[string]PrimitiveSchemaDefinition) []byte {
 	b = append(b, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
+	start := len(b)
+	for _, k := range wire.Keys(m) {
+		n := len(b)
+		if len(b) > start {
 			b = append(b, ',')
 		}
 		b = append(wire.AppendString(b, k), ':')
 		v := m[k]
 		b = appendUnion(b, v)
+		if bytes.HasSuffix(b, []byte("null")) {
+			b = b[:n]
+		}
 	}
 	return append(b, '}')
 }
@@ -9899,13 +9912,19 @@ func decodeResourceContentsList(d *wire.Dec) ([]ResourceContents, error) {
 	}
 }
 
+// appendResourceContentsList leaves nil items out: no peer could read a null.
 func appendResourceContentsList(b []byte, xs []ResourceContents) []byte {
 	b = append(b, '[')
-	for i := range xs {
-		if i > 0 {
+	start := len(b)
+	for _, v := range xs {
+		n := len(b)
+		if n > start {
 			b = append(b, ',')
 		}
-		b = appendUnion(b, xs[i])
+		b = appendUnion(b, v)
+		if bytes.HasSuffix(b, []byte("null")) {
+			b = b[:n]
+		}
 	}
 	return append(b, ']')
 }
@@ -10104,13 +10123,20 @@ func decodeSamplingMessageContentBlockList(d *wire.Dec) ([]SamplingMessageConten
 	}
 }
 
+// appendSamplingMessageContentBlockList leaves nil items out: no peer could
+// read a null.
 func appendSamplingMessageContentBlockList(b []byte, xs []SamplingMessageContentBlock) []byte {
 	b = append(b, '[')
-	for i := range xs {
-		if i > 0 {
+	start := len(b)
+	for _, v := range xs {
+		n := len(b)
+		if n > start {
 			b = append(b, ',')
 		}
-		b = appendUnion(b, xs[i])
+		b = appendUnion(b, v)
+		if bytes.HasSuffix(b, []byte("null")) {
+			b = b[:n]
+		}
 	}
 	return append(b, ']')
 }
@@ -10188,8 +10214,9 @@ func decodeStringMap(d *wire.Dec) (map[string]string, error) {
 
 func appendStringMap(b []byte, m map[string]string) []byte {
 	b = append(b, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
+	start := len(b)
+	for _, k := range wire.Keys(m) {
+		if len(b) > start {
 			b = append(b, ',')
 		}
 		b = append(wire.AppendString(b, k), ':')

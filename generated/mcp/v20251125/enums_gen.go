@@ -30,6 +30,11 @@ func (x ElicitAction) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (ElicitAction) Values() []ElicitAction {
+	return []ElicitAction{ElicitActionAccept, ElicitActionDecline, ElicitActionCancel}
+}
+
 // IconTheme is a kind of background. Values that are not among the constants
 // are kept.
 //
@@ -52,6 +57,11 @@ func (x IconTheme) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (IconTheme) Values() []IconTheme {
+	return []IconTheme{IconThemeLight, IconThemeDark}
 }
 
 // IncludeContext says from which servers context goes into a prompt. Only none
@@ -81,6 +91,11 @@ func (x IncludeContext) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (IncludeContext) Values() []IncludeContext {
+	return []IncludeContext{IncludeContextNone, IncludeContextThisServer, IncludeContextAllServers}
 }
 
 // LoggingLevel is the severity of a log message, in the eight steps of syslog
@@ -118,6 +133,11 @@ func (x LoggingLevel) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (LoggingLevel) Values() []LoggingLevel {
+	return []LoggingLevel{LoggingLevelDebug, LoggingLevelInfo, LoggingLevelNotice, LoggingLevelWarning, LoggingLevelError, LoggingLevelCritical, LoggingLevelAlert, LoggingLevelEmergency}
 }
 
 // Severity is the place of x among the levels: 0 for debug, 7 for emergency, -1
@@ -168,6 +188,11 @@ func (x NumberType) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (NumberType) Values() []NumberType {
+	return []NumberType{NumberTypeNumber, NumberTypeInteger}
+}
+
 // Role is a side of a conversation with a model. Values that are not among the
 // constants are kept.
 //
@@ -190,6 +215,11 @@ func (x Role) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (Role) Values() []Role {
+	return []Role{RoleUser, RoleAssistant}
 }
 
 // StopReason is why a model stopped writing. Providers have others besides
@@ -222,6 +252,11 @@ func (x StopReason) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (StopReason) Values() []StopReason {
+	return []StopReason{StopReasonEndTurn, StopReasonStopSequence, StopReasonMaxTokens, StopReasonToolUse}
+}
+
 // StringFormat is a kind of text in a form. Values that are not among the
 // constants are kept.
 //
@@ -248,6 +283,11 @@ func (x StringFormat) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (StringFormat) Values() []StringFormat {
+	return []StringFormat{StringFormatEmail, StringFormatURI, StringFormatDate, StringFormatDateTime}
 }
 
 // TaskStatus is how far a task has come. After completed, failed or cancelled
@@ -282,6 +322,11 @@ func (x TaskStatus) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (TaskStatus) Values() []TaskStatus {
+	return []TaskStatus{TaskStatusWorking, TaskStatusInputRequired, TaskStatusCompleted, TaskStatusFailed, TaskStatusCancelled}
+}
+
 // TaskSupport says whether calls of a tool run as tasks. Values that are not
 // among the constants are kept.
 //
@@ -308,6 +353,11 @@ func (x TaskSupport) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (TaskSupport) Values() []TaskSupport {
+	return []TaskSupport{TaskSupportForbidden, TaskSupportOptional, TaskSupportRequired}
+}
+
 // ToolChoiceMode says whether a model may, must or must not call tools. Values
 // that are not among the constants are kept.
 //
@@ -332,4 +382,9 @@ func (x ToolChoiceMode) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (ToolChoiceMode) Values() []ToolChoiceMode {
+	return []ToolChoiceMode{ToolChoiceModeAuto, ToolChoiceModeRequired, ToolChoiceModeNone}
 }

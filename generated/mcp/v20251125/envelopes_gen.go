@@ -10,10 +10,12 @@ import (
 // Message is a whole message: a Request, a Notification or an Answer.
 type Message interface {
 	wire.Appender
-	// MessageID is the id: of the request, or of the one that is answered; zero in a
-	// notification, and in an error about a request that could not be read.
+	// MessageID is the id: of the request, or of the one that is answered; zero
+	// in a notification, and in an error about a request that could not be
+	// read.
 	MessageID() jsonrpc.ID
-	// MessageMethod is the method of a request or notification, empty in an answer.
+	// MessageMethod is the method of a request or notification, empty in an
+	// answer.
 	MessageMethod() string
 	isMessage()
 }
@@ -22,12 +24,13 @@ type Message interface {
 // *UnknownRequest.
 type Request interface {
 	Message
-	// DecodeResponse reads the answer to this very request: one with another id is an
-	// error, unless the request has none. A result that breaks its schema is read as far
-	// as it can be, and Problems of the answer says what was passed over.
+	// DecodeResponse reads the answer to this very request: one with another id
+	// is an error, unless the request has none. A result that breaks its schema
+	// is read as far as it can be, and Problems of the answer says what was
+	// passed over.
 	DecodeResponse(f jsonrpc.Frame) (Answer, error)
-	// DecodeResponseStrict is DecodeResponse, but a result that breaks its schema is a
-	// *wire.Error that says where.
+	// DecodeResponseStrict is DecodeResponse, but a result that breaks its
+	// schema is a *wire.Error that says where.
 	DecodeResponseStrict(f jsonrpc.Frame) (Answer, error)
 }
 
@@ -42,11 +45,13 @@ type Notification interface {
 // known, else a *Response.
 type Answer interface {
 	Message
-	// Failure is the error that the request was answered with, nil if there is a result.
+	// Failure is the error that the request was answered with, nil if there is
+	// a result.
 	Failure() *jsonrpc.Error
-	// Problems are what was passed over when the result was read: elements of lists that
-	// could not be read, members that were missing and are written as what they were
-	// taken for. At most wire.DefaultMaxSkipped are kept; paths begin with "result".
+	// Problems are what was passed over when the result was read: elements of
+	// lists that could not be read, members that were missing and are written
+	// as what they were taken for. At most wire.DefaultMaxSkipped are kept;
+	// paths begin with "result".
 	Problems() []wire.Problem
 }
 
@@ -200,7 +205,7 @@ func (x *CompleteRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequest
 type CompleteResponse struct {
-	ID     jsonrpc.ID      // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID      // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *CompleteResult // when the request was answered in full
 	Error  *jsonrpc.Error  // when it failed
 	Extra  wire.Members    // members that JSON-RPC does not name
@@ -302,7 +307,7 @@ func (x *ElicitRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequest
 type ElicitResponse struct {
-	ID     jsonrpc.ID        // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID        // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ElicitResult     // when the request was answered in full
 	Task   *CreateTaskResult // when the request asked for a task
 	Error  *jsonrpc.Error    // when it failed
@@ -404,7 +409,7 @@ func (x *InitializeRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error)
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequest
 type InitializeResponse struct {
-	ID     jsonrpc.ID        // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID        // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *InitializeResult // when the request was answered in full
 	Error  *jsonrpc.Error    // when it failed
 	Extra  wire.Members      // members that JSON-RPC does not name
@@ -502,7 +507,7 @@ func (x *SetLevelRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequest
 type SetLevelResponse struct {
-	ID     jsonrpc.ID     // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID     // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *EmptyResult   // when the request was answered in full
 	Error  *jsonrpc.Error // when it failed
 	Extra  wire.Members   // members that JSON-RPC does not name
@@ -600,7 +605,7 @@ func (x *PingRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#pingrequest
 type PingResponse struct {
-	ID     jsonrpc.ID     // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID     // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *EmptyResult   // when the request was answered in full
 	Error  *jsonrpc.Error // when it failed
 	Extra  wire.Members   // members that JSON-RPC does not name
@@ -698,7 +703,7 @@ func (x *GetPromptRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) 
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#getpromptrequest
 type GetPromptResponse struct {
-	ID     jsonrpc.ID       // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID       // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *GetPromptResult // when the request was answered in full
 	Error  *jsonrpc.Error   // when it failed
 	Extra  wire.Members     // members that JSON-RPC does not name
@@ -796,7 +801,7 @@ func (x *ListPromptsRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listpromptsrequest
 type ListPromptsResponse struct {
-	ID     jsonrpc.ID         // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID         // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ListPromptsResult // when the request was answered in full
 	Error  *jsonrpc.Error     // when it failed
 	Extra  wire.Members       // members that JSON-RPC does not name
@@ -894,7 +899,7 @@ func (x *ListResourcesRequest) answer(f jsonrpc.Frame, strict bool) (Answer, err
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesrequest
 type ListResourcesResponse struct {
-	ID     jsonrpc.ID           // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID           // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ListResourcesResult // when the request was answered in full
 	Error  *jsonrpc.Error       // when it failed
 	Extra  wire.Members         // members that JSON-RPC does not name
@@ -992,7 +997,7 @@ func (x *ReadResourceRequest) answer(f jsonrpc.Frame, strict bool) (Answer, erro
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourcerequest
 type ReadResourceResponse struct {
-	ID     jsonrpc.ID          // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID          // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ReadResourceResult // when the request was answered in full
 	Error  *jsonrpc.Error      // when it failed
 	Extra  wire.Members        // members that JSON-RPC does not name
@@ -1090,7 +1095,7 @@ func (x *SubscribeRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) 
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequest
 type SubscribeResponse struct {
-	ID     jsonrpc.ID     // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID     // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *EmptyResult   // when the request was answered in full
 	Error  *jsonrpc.Error // when it failed
 	Extra  wire.Members   // members that JSON-RPC does not name
@@ -1188,7 +1193,7 @@ func (x *ListResourceTemplatesRequest) answer(f jsonrpc.Frame, strict bool) (Ans
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesrequest
 type ListResourceTemplatesResponse struct {
-	ID     jsonrpc.ID                   // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID                   // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ListResourceTemplatesResult // when the request was answered in full
 	Error  *jsonrpc.Error               // when it failed
 	Extra  wire.Members                 // members that JSON-RPC does not name
@@ -1286,7 +1291,7 @@ func (x *UnsubscribeRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequest
 type UnsubscribeResponse struct {
-	ID     jsonrpc.ID     // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID     // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *EmptyResult   // when the request was answered in full
 	Error  *jsonrpc.Error // when it failed
 	Extra  wire.Members   // members that JSON-RPC does not name
@@ -1384,7 +1389,7 @@ func (x *ListRootsRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) 
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsrequest
 type ListRootsResponse struct {
-	ID     jsonrpc.ID       // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID       // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ListRootsResult // when the request was answered in full
 	Error  *jsonrpc.Error   // when it failed
 	Extra  wire.Members     // members that JSON-RPC does not name
@@ -1486,7 +1491,7 @@ func (x *CreateMessageRequest) answer(f jsonrpc.Frame, strict bool) (Answer, err
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessagerequest
 type CreateMessageResponse struct {
-	ID     jsonrpc.ID           // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID           // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *CreateMessageResult // when the request was answered in full
 	Task   *CreateTaskResult    // when the request asked for a task
 	Error  *jsonrpc.Error       // when it failed
@@ -1588,7 +1593,7 @@ func (x *CancelTaskRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error)
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
 type CancelTaskResponse struct {
-	ID     jsonrpc.ID        // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID        // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *CancelTaskResult // when the request was answered in full
 	Error  *jsonrpc.Error    // when it failed
 	Extra  wire.Members      // members that JSON-RPC does not name
@@ -1686,7 +1691,7 @@ func (x *GetTaskRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest
 type GetTaskResponse struct {
-	ID     jsonrpc.ID     // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID     // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *GetTaskResult // when the request was answered in full
 	Error  *jsonrpc.Error // when it failed
 	Extra  wire.Members   // members that JSON-RPC does not name
@@ -1784,7 +1789,7 @@ func (x *ListTasksRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) 
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest
 type ListTasksResponse struct {
-	ID     jsonrpc.ID       // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID       // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ListTasksResult // when the request was answered in full
 	Error  *jsonrpc.Error   // when it failed
 	Extra  wire.Members     // members that JSON-RPC does not name
@@ -1882,7 +1887,7 @@ func (x *GetTaskPayloadRequest) answer(f jsonrpc.Frame, strict bool) (Answer, er
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
 type GetTaskPayloadResponse struct {
-	ID     jsonrpc.ID            // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID            // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *GetTaskPayloadResult // when the request was answered in full
 	Error  *jsonrpc.Error        // when it failed
 	Extra  wire.Members          // members that JSON-RPC does not name
@@ -1984,7 +1989,7 @@ func (x *CallToolRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequest
 type CallToolResponse struct {
-	ID     jsonrpc.ID        // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID        // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *CallToolResult   // when the request was answered in full
 	Task   *CreateTaskResult // when the request asked for a task
 	Error  *jsonrpc.Error    // when it failed
@@ -2086,7 +2091,7 @@ func (x *ListToolsRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) 
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsrequest
 type ListToolsResponse struct {
-	ID     jsonrpc.ID       // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID       // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ListToolsResult // when the request was answered in full
 	Error  *jsonrpc.Error   // when it failed
 	Extra  wire.Members     // members that JSON-RPC does not name

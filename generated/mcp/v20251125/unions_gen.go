@@ -14,6 +14,7 @@ import (
 // Sent by the client; in the protocol since 2024-11-05. See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequestparams
 type CompleteReference interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -49,12 +50,12 @@ func (x *UnknownCompleteReference) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownCompleteReference) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeCompleteReference reads the next value as a CompleteReference: the
@@ -87,6 +88,7 @@ func DecodeCompleteReference(d *wire.Dec) (CompleteReference, error) {
 // In the protocol since 2024-11-05. See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#contentblock
 type ContentBlock interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -125,12 +127,12 @@ func (x *UnknownContentBlock) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownContentBlock) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeContentBlock reads the next value as a ContentBlock: the member type
@@ -171,6 +173,7 @@ func DecodeContentBlock(d *wire.Dec) (ContentBlock, error) {
 // Sent by the server; in the protocol since 2025-06-18. See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestparams
 type ElicitParams interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -206,12 +209,12 @@ func (x *UnknownElicitParams) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownElicitParams) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeElicitParams reads the next value as a ElicitParams: the member mode
@@ -273,16 +276,20 @@ func (x *ElicitValue) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *ElicitValue) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
-// String is the JSON text of the value.
+// String is the value for people: a string as it is, without quotes and
+// escapes, anything else as JSON.
 func (x ElicitValue) String() string {
+	if s, ok := x.Raw.Str(); ok {
+		return s
+	}
 	return x.Raw.String()
 }
 
@@ -370,12 +377,12 @@ func (x *GetTaskPayloadResult) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *GetTaskPayloadResult) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // GetTaskPayloadResultCallTool is a GetTaskPayloadResult that holds r.
@@ -448,6 +455,7 @@ func (x GetTaskPayloadResult) Guess() []string {
 // Sent by the server; in the protocol since 2025-06-18. See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#primitiveschemadefinition
 type PrimitiveSchemaDefinition interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -489,12 +497,12 @@ func (x *UnknownPrimitiveSchemaDefinition) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownPrimitiveSchemaDefinition) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodePrimitiveSchemaDefinition reads the next value as a
@@ -564,6 +572,7 @@ func DecodePrimitiveSchemaDefinition(d *wire.Dec) (PrimitiveSchemaDefinition, er
 // In the protocol since 2024-11-05. See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#embeddedresource
 type ResourceContents interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -599,12 +608,12 @@ func (x *UnknownResourceContents) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownResourceContents) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeResourceContents reads the next value as a ResourceContents: the
@@ -661,12 +670,12 @@ func (x *SamplingContent) DecodeJSON(d *wire.Dec) (err error) {
 }
 
 // AppendJSON appends a single item alone, unless x.Array is set, and anything
-// else as an array.
+// else as an array. Items that are nil are left out.
 func (x *SamplingContent) AppendJSON(b []byte) []byte {
 	if x == nil {
 		return append(b, "null"...)
 	}
-	if !x.Array && len(x.Items) == 1 {
+	if !x.Array && len(x.Items) == 1 && x.Items[0] != nil {
 		return appendUnion(b, x.Items[0])
 	}
 	return appendSamplingMessageContentBlockList(b, x.Items)
@@ -691,6 +700,7 @@ func (x *SamplingContent) UnmarshalJSON(data []byte) error {
 // In the protocol since 2024-11-05. See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessagecontentblock
 type SamplingMessageContentBlock interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -729,12 +739,12 @@ func (x *UnknownSamplingMessageContentBlock) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownSamplingMessageContentBlock) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeSamplingMessageContentBlock reads the next value as a

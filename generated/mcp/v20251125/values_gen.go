@@ -34,9 +34,10 @@ func (x *Annotations) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Annotations) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -54,7 +55,7 @@ func (x *Annotations) Validate() error {
 	if x.Priority != nil && *x.Priority > 1 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "priority", Msg: "more than 1"}
 	}
-	return nil
+	return x.Extra.Check(knownAnnotations)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -76,9 +77,10 @@ func (x *AudioContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *AudioContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -88,7 +90,12 @@ func (x *AudioContent) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownAudioContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -112,14 +119,20 @@ func (x *BlobResourceContents) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *BlobResourceContents) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownBlobResourceContents)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -146,14 +159,15 @@ func (x *BooleanSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *BooleanSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownBooleanSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -175,14 +189,30 @@ func (x *CallToolParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CallToolParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		if err := x.Arguments.CheckObject(); err != nil {
+			return wire.Under("arguments", err)
+		}
+	}
+	if x.Task != nil {
+		if err := x.Task.Validate(); err != nil {
+			return wire.Under("task", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCallToolParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -209,9 +239,10 @@ func (x *CallToolResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CallToolResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -224,7 +255,17 @@ func (x *CallToolResult) Validate() error {
 			return wire.Under("content["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.StructuredContent != nil {
+		if err := x.StructuredContent.CheckObject(); err != nil {
+			return wire.Under("structuredContent", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCallToolResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -244,14 +285,20 @@ func (x *CancelTaskParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CancelTaskParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCancelTaskParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -283,9 +330,10 @@ func (x *CancelTaskResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CancelTaskResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -293,7 +341,12 @@ func (x *CancelTaskResult) Validate() error {
 	if x.Status == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "status", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCancelTaskResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -315,14 +368,20 @@ func (x *CancelledParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CancelledParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCancelledParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -352,14 +411,45 @@ func (x *ClientCapabilities) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilities) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Elicitation != nil {
+		if err := x.Elicitation.Validate(); err != nil {
+			return wire.Under("elicitation", err)
+		}
+	}
+	if x.Experimental != nil {
+		if err := wire.CheckKeys(x.Experimental); err != nil {
+			return wire.Under("experimental", err)
+		}
+		for k, e1 := range x.Experimental {
+			if err := e1.CheckObject(); err != nil {
+				return wire.Under("experimental["+strconv.Quote(k)+"]", err)
+			}
+		}
+	}
+	if x.Roots != nil {
+		if err := x.Roots.Validate(); err != nil {
+			return wire.Under("roots", err)
+		}
+	}
+	if x.Sampling != nil {
+		if err := x.Sampling.Validate(); err != nil {
+			return wire.Under("sampling", err)
+		}
+	}
+	if x.Tasks != nil {
+		if err := x.Tasks.Validate(); err != nil {
+			return wire.Under("tasks", err)
+		}
+	}
+	return x.Extra.Check(knownClientCapabilities)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -379,14 +469,25 @@ func (x *ClientCapabilitiesElicitation) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilitiesElicitation) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Form != nil {
+		if err := x.Form.CheckObject(); err != nil {
+			return wire.Under("form", err)
+		}
+	}
+	if x.URL != nil {
+		if err := x.URL.CheckObject(); err != nil {
+			return wire.Under("url", err)
+		}
+	}
+	return x.Extra.Check(knownClientCapabilitiesElicitation)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -407,14 +508,15 @@ func (x *ClientCapabilitiesRoots) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilitiesRoots) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownClientCapabilitiesRoots)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -434,14 +536,25 @@ func (x *ClientCapabilitiesSampling) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilitiesSampling) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Context != nil {
+		if err := x.Context.CheckObject(); err != nil {
+			return wire.Under("context", err)
+		}
+	}
+	if x.Tools != nil {
+		if err := x.Tools.CheckObject(); err != nil {
+			return wire.Under("tools", err)
+		}
+	}
+	return x.Extra.Check(knownClientCapabilitiesSampling)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -462,14 +575,30 @@ func (x *ClientCapabilitiesTasks) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilitiesTasks) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Cancel != nil {
+		if err := x.Cancel.CheckObject(); err != nil {
+			return wire.Under("cancel", err)
+		}
+	}
+	if x.List != nil {
+		if err := x.List.CheckObject(); err != nil {
+			return wire.Under("list", err)
+		}
+	}
+	if x.Requests != nil {
+		if err := x.Requests.Validate(); err != nil {
+			return wire.Under("requests", err)
+		}
+	}
+	return x.Extra.Check(knownClientCapabilitiesTasks)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -489,14 +618,25 @@ func (x *ClientCapabilitiesTasksRequests) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilitiesTasksRequests) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Elicitation != nil {
+		if err := x.Elicitation.Validate(); err != nil {
+			return wire.Under("elicitation", err)
+		}
+	}
+	if x.Sampling != nil {
+		if err := x.Sampling.Validate(); err != nil {
+			return wire.Under("sampling", err)
+		}
+	}
+	return x.Extra.Check(knownClientCapabilitiesTasksRequests)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -515,14 +655,20 @@ func (x *ClientCapabilitiesTasksRequestsElicitation) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilitiesTasksRequestsElicitation) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Create != nil {
+		if err := x.Create.CheckObject(); err != nil {
+			return wire.Under("create", err)
+		}
+	}
+	return x.Extra.Check(knownClientCapabilitiesTasksRequestsElicitation)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -541,14 +687,20 @@ func (x *ClientCapabilitiesTasksRequestsSampling) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilitiesTasksRequestsSampling) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.CreateMessage != nil {
+		if err := x.CreateMessage.CheckObject(); err != nil {
+			return wire.Under("createMessage", err)
+		}
+	}
+	return x.Extra.Check(knownClientCapabilitiesTasksRequestsSampling)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -568,14 +720,15 @@ func (x *CompleteArgument) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteArgument) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownCompleteArgument)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -601,14 +754,20 @@ func (x *CompleteContext) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteContext) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		if err := wire.CheckKeys(x.Arguments); err != nil {
+			return wire.Under("arguments", err)
+		}
+	}
+	return x.Extra.Check(knownCompleteContext)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -630,12 +789,16 @@ func (x *CompleteParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
+	}
+	if err := x.Argument.Validate(); err != nil {
+		return wire.Under("argument", err)
 	}
 	if x.Ref == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Path: "ref", Msg: "missing"}
@@ -643,7 +806,17 @@ func (x *CompleteParams) Validate() error {
 	if err := x.Ref.Validate(); err != nil {
 		return wire.Under("ref", err)
 	}
-	return nil
+	if x.Context != nil {
+		if err := x.Context.Validate(); err != nil {
+			return wire.Under("context", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCompleteParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -691,9 +864,10 @@ func (x *CompleteResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -701,7 +875,12 @@ func (x *CompleteResult) Validate() error {
 	if err := x.Completion.Validate(); err != nil {
 		return wire.Under("completion", err)
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCompleteResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -729,9 +908,10 @@ func (x *Completion) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Completion) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -739,7 +919,7 @@ func (x *Completion) Validate() error {
 	if len(x.Values) > 100 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "values", Msg: "more than 100 items"}
 	}
-	return nil
+	return x.Extra.Check(knownCompletion)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -817,9 +997,10 @@ func (x *CreateMessageParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CreateMessageParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -829,12 +1010,39 @@ func (x *CreateMessageParams) Validate() error {
 			return wire.Under("messages["+strconv.Itoa(i)+"]", err)
 		}
 	}
+	if x.Metadata != nil {
+		if err := x.Metadata.CheckObject(); err != nil {
+			return wire.Under("metadata", err)
+		}
+	}
 	if x.ModelPreferences != nil {
 		if err := x.ModelPreferences.Validate(); err != nil {
 			return wire.Under("modelPreferences", err)
 		}
 	}
-	return nil
+	if x.Task != nil {
+		if err := x.Task.Validate(); err != nil {
+			return wire.Under("task", err)
+		}
+	}
+	if x.ToolChoice != nil {
+		if err := x.ToolChoice.Validate(); err != nil {
+			return wire.Under("toolChoice", err)
+		}
+	}
+	if x.Tools != nil {
+		for i := range x.Tools {
+			if err := x.Tools[i].Validate(); err != nil {
+				return wire.Under("tools["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCreateMessageParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -859,9 +1067,10 @@ func (x *CreateMessageResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CreateMessageResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -872,7 +1081,12 @@ func (x *CreateMessageResult) Validate() error {
 	if x.Role == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "role", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCreateMessageResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -892,9 +1106,10 @@ func (x *CreateTaskResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CreateTaskResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -902,7 +1117,12 @@ func (x *CreateTaskResult) Validate() error {
 	if err := x.Task.Validate(); err != nil {
 		return wire.Under("task", err)
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCreateTaskResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -927,9 +1147,10 @@ func (x *ElicitFormParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ElicitFormParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -937,7 +1158,17 @@ func (x *ElicitFormParams) Validate() error {
 	if err := x.RequestedSchema.Validate(); err != nil {
 		return wire.Under("requestedSchema", err)
 	}
-	return nil
+	if x.Task != nil {
+		if err := x.Task.Validate(); err != nil {
+			return wire.Under("task", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownElicitFormParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -993,9 +1224,10 @@ func (x *ElicitResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ElicitResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1004,13 +1236,21 @@ func (x *ElicitResult) Validate() error {
 		return &wire.Error{Kind: wire.ErrValue, Path: "action", Msg: "empty"}
 	}
 	if x.Content != nil {
+		if err := wire.CheckKeys(x.Content); err != nil {
+			return wire.Under("content", err)
+		}
 		for k, e1 := range x.Content {
 			if err := e1.Validate(); err != nil {
 				return wire.Under("content["+strconv.Quote(k)+"]", err)
 			}
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownElicitResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1043,12 +1283,16 @@ func (x *ElicitSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ElicitSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
+	}
+	if err := wire.CheckKeys(x.Properties); err != nil {
+		return wire.Under("properties", err)
 	}
 	for k, e1 := range x.Properties {
 		if e1 == nil {
@@ -1058,7 +1302,7 @@ func (x *ElicitSchema) Validate() error {
 			return wire.Under("properties["+strconv.Quote(k)+"]", err)
 		}
 	}
-	return nil
+	return x.Extra.Check(knownElicitSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1081,14 +1325,25 @@ func (x *ElicitURLParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ElicitURLParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Task != nil {
+		if err := x.Task.Validate(); err != nil {
+			return wire.Under("task", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownElicitURLParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1123,14 +1378,20 @@ func (x *ElicitationCompleteParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ElicitationCompleteParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownElicitationCompleteParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1151,9 +1412,10 @@ func (x *EmbeddedResource) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *EmbeddedResource) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1169,7 +1431,12 @@ func (x *EmbeddedResource) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownEmbeddedResource)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1189,14 +1456,15 @@ func (x *EnumOption) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *EnumOption) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownEnumOption)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1224,14 +1492,25 @@ func (x *GetPromptParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *GetPromptParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		if err := wire.CheckKeys(x.Arguments); err != nil {
+			return wire.Under("arguments", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownGetPromptParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1257,9 +1536,10 @@ func (x *GetPromptResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *GetPromptResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1269,7 +1549,12 @@ func (x *GetPromptResult) Validate() error {
 			return wire.Under("messages["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownGetPromptResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1289,14 +1574,20 @@ func (x *GetTaskParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *GetTaskParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownGetTaskParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1316,14 +1607,20 @@ func (x *GetTaskPayloadParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *GetTaskPayloadParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownGetTaskPayloadParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1370,9 +1667,10 @@ func (x *GetTaskResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *GetTaskResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1380,7 +1678,12 @@ func (x *GetTaskResult) Validate() error {
 	if x.Status == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "status", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownGetTaskResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1409,14 +1712,15 @@ func (x *Icon) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Icon) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownIcon)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1438,9 +1742,10 @@ func (x *ImageContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ImageContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1450,7 +1755,12 @@ func (x *ImageContent) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownImageContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1483,14 +1793,22 @@ func (x *Implementation) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Implementation) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Icons != nil {
+		for i := range x.Icons {
+			if err := x.Icons[i].Validate(); err != nil {
+				return wire.Under("icons["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	return x.Extra.Check(knownImplementation)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1512,14 +1830,26 @@ func (x *InitializeParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *InitializeParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Capabilities.Validate(); err != nil {
+		return wire.Under("capabilities", err)
+	}
+	if err := x.ClientInfo.Validate(); err != nil {
+		return wire.Under("clientInfo", err)
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownInitializeParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1544,14 +1874,26 @@ func (x *InitializeResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *InitializeResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Capabilities.Validate(); err != nil {
+		return wire.Under("capabilities", err)
+	}
+	if err := x.ServerInfo.Validate(); err != nil {
+		return wire.Under("serverInfo", err)
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownInitializeResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1570,14 +1912,20 @@ func (x *InitializedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *InitializedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownInitializedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1612,14 +1960,15 @@ func (x *LegacyTitledEnumSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *LegacyTitledEnumSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownLegacyTitledEnumSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1641,14 +1990,20 @@ func (x *ListPromptsParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListPromptsParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListPromptsParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1674,14 +2029,25 @@ func (x *ListPromptsResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListPromptsResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.Prompts {
+		if err := x.Prompts[i].Validate(); err != nil {
+			return wire.Under("prompts["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListPromptsResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1703,14 +2069,20 @@ func (x *ListResourceTemplatesParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourceTemplatesParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourceTemplatesParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1736,9 +2108,10 @@ func (x *ListResourceTemplatesResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourceTemplatesResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1748,7 +2121,12 @@ func (x *ListResourceTemplatesResult) Validate() error {
 			return wire.Under("resourceTemplates["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourceTemplatesResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1770,14 +2148,20 @@ func (x *ListResourcesParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourcesParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourcesParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1803,9 +2187,10 @@ func (x *ListResourcesResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourcesResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1815,7 +2200,12 @@ func (x *ListResourcesResult) Validate() error {
 			return wire.Under("resources["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourcesResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1834,14 +2224,20 @@ func (x *ListRootsParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListRootsParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListRootsParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1864,14 +2260,25 @@ func (x *ListRootsResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListRootsResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.Roots {
+		if err := x.Roots[i].Validate(); err != nil {
+			return wire.Under("roots["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListRootsResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1893,14 +2300,20 @@ func (x *ListTasksParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListTasksParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListTasksParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1926,9 +2339,10 @@ func (x *ListTasksResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListTasksResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1938,7 +2352,12 @@ func (x *ListTasksResult) Validate() error {
 			return wire.Under("tasks["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListTasksResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1960,14 +2379,20 @@ func (x *ListToolsParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListToolsParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListToolsParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1993,14 +2418,25 @@ func (x *ListToolsResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListToolsResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.Tools {
+		if err := x.Tools[i].Validate(); err != nil {
+			return wire.Under("tools["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListToolsResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2024,17 +2460,26 @@ func (x *LoggingMessageParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *LoggingMessageParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
+	if err := x.Data.Check(); err != nil {
+		return wire.Under("data", err)
+	}
 	if x.Level == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "level", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownLoggingMessageParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2055,14 +2500,15 @@ func (x *ModelHint) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ModelHint) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownModelHint)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2093,9 +2539,10 @@ func (x *ModelPreferences) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ModelPreferences) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2105,6 +2552,13 @@ func (x *ModelPreferences) Validate() error {
 	}
 	if x.CostPriority != nil && *x.CostPriority > 1 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "costPriority", Msg: "more than 1"}
+	}
+	if x.Hints != nil {
+		for i := range x.Hints {
+			if err := x.Hints[i].Validate(); err != nil {
+				return wire.Under("hints["+strconv.Itoa(i)+"]", err)
+			}
+		}
 	}
 	if x.IntelligencePriority != nil && *x.IntelligencePriority < 0 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "intelligencePriority", Msg: "less than 0"}
@@ -2118,7 +2572,7 @@ func (x *ModelPreferences) Validate() error {
 	if x.SpeedPriority != nil && *x.SpeedPriority > 1 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "speedPriority", Msg: "more than 1"}
 	}
-	return nil
+	return x.Extra.Check(knownModelPreferences)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2152,9 +2606,10 @@ func (x *NumberSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *NumberSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2162,7 +2617,7 @@ func (x *NumberSchema) Validate() error {
 	if x.Type == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "type", Msg: "empty"}
 	}
-	return nil
+	return x.Extra.Check(knownNumberSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2181,14 +2636,20 @@ func (x *PingParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PingParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownPingParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2253,9 +2714,10 @@ func (x *ProgressParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ProgressParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2263,7 +2725,12 @@ func (x *ProgressParams) Validate() error {
 	if x.ProgressToken.IsZero() {
 		return &wire.Error{Kind: wire.ErrMissing, Path: "progressToken", Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownProgressParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2297,14 +2764,34 @@ func (x *Prompt) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Prompt) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		for i := range x.Arguments {
+			if err := x.Arguments[i].Validate(); err != nil {
+				return wire.Under("arguments["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	if x.Icons != nil {
+		for i := range x.Icons {
+			if err := x.Icons[i].Validate(); err != nil {
+				return wire.Under("icons["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownPrompt)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2332,14 +2819,15 @@ func (x *PromptArgument) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptArgument) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownPromptArgument)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2358,14 +2846,20 @@ func (x *PromptListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownPromptListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2385,9 +2879,10 @@ func (x *PromptMessage) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptMessage) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2401,7 +2896,7 @@ func (x *PromptMessage) Validate() error {
 	if x.Role == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "role", Msg: "empty"}
 	}
-	return nil
+	return x.Extra.Check(knownPromptMessage)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2423,14 +2918,15 @@ func (x *PromptReference) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptReference) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownPromptReference)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2450,14 +2946,20 @@ func (x *ReadResourceParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ReadResourceParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownReadResourceParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2480,9 +2982,10 @@ func (x *ReadResourceResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ReadResourceResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2495,7 +2998,12 @@ func (x *ReadResourceResult) Validate() error {
 			return wire.Under("contents["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownReadResourceResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2514,14 +3022,15 @@ func (x *RelatedTaskMetadata) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *RelatedTaskMetadata) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownRelatedTaskMetadata)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2539,14 +3048,15 @@ func (x *RequestMeta) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *RequestMeta) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownRequestMeta)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2584,9 +3094,10 @@ func (x *Resource) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Resource) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2596,7 +3107,19 @@ func (x *Resource) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Icons != nil {
+		for i := range x.Icons {
+			if err := x.Icons[i].Validate(); err != nil {
+				return wire.Under("icons["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResource)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2662,9 +3185,10 @@ func (x *ResourceLink) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceLink) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2674,7 +3198,19 @@ func (x *ResourceLink) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Icons != nil {
+		for i := range x.Icons {
+			if err := x.Icons[i].Validate(); err != nil {
+				return wire.Under("icons["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceLink)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2693,14 +3229,20 @@ func (x *ResourceListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2735,9 +3277,10 @@ func (x *ResourceTemplate) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceTemplate) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2747,7 +3290,19 @@ func (x *ResourceTemplate) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Icons != nil {
+		for i := range x.Icons {
+			if err := x.Icons[i].Validate(); err != nil {
+				return wire.Under("icons["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceTemplate)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2766,14 +3321,15 @@ func (x *ResourceTemplateReference) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceTemplateReference) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownResourceTemplateReference)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2793,14 +3349,20 @@ func (x *ResourceUpdatedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceUpdatedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceUpdatedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2819,14 +3381,20 @@ func (x *Result) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Result) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2849,14 +3417,20 @@ func (x *Root) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Root) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownRoot)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2875,14 +3449,20 @@ func (x *RootsListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *RootsListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownRootsListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2934,9 +3514,10 @@ func (x *SamplingMessage) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SamplingMessage) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2947,7 +3528,12 @@ func (x *SamplingMessage) Validate() error {
 	if x.Role == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "role", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownSamplingMessage)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3013,14 +3599,55 @@ func (x *ServerCapabilities) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilities) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Completions != nil {
+		if err := x.Completions.CheckObject(); err != nil {
+			return wire.Under("completions", err)
+		}
+	}
+	if x.Experimental != nil {
+		if err := wire.CheckKeys(x.Experimental); err != nil {
+			return wire.Under("experimental", err)
+		}
+		for k, e1 := range x.Experimental {
+			if err := e1.CheckObject(); err != nil {
+				return wire.Under("experimental["+strconv.Quote(k)+"]", err)
+			}
+		}
+	}
+	if x.Logging != nil {
+		if err := x.Logging.CheckObject(); err != nil {
+			return wire.Under("logging", err)
+		}
+	}
+	if x.Prompts != nil {
+		if err := x.Prompts.Validate(); err != nil {
+			return wire.Under("prompts", err)
+		}
+	}
+	if x.Resources != nil {
+		if err := x.Resources.Validate(); err != nil {
+			return wire.Under("resources", err)
+		}
+	}
+	if x.Tasks != nil {
+		if err := x.Tasks.Validate(); err != nil {
+			return wire.Under("tasks", err)
+		}
+	}
+	if x.Tools != nil {
+		if err := x.Tools.Validate(); err != nil {
+			return wire.Under("tools", err)
+		}
+	}
+	return x.Extra.Check(knownServerCapabilities)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3041,14 +3668,15 @@ func (x *ServerCapabilitiesPrompts) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesPrompts) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownServerCapabilitiesPrompts)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3072,14 +3700,15 @@ func (x *ServerCapabilitiesResources) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesResources) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownServerCapabilitiesResources)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3100,14 +3729,30 @@ func (x *ServerCapabilitiesTasks) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesTasks) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Cancel != nil {
+		if err := x.Cancel.CheckObject(); err != nil {
+			return wire.Under("cancel", err)
+		}
+	}
+	if x.List != nil {
+		if err := x.List.CheckObject(); err != nil {
+			return wire.Under("list", err)
+		}
+	}
+	if x.Requests != nil {
+		if err := x.Requests.Validate(); err != nil {
+			return wire.Under("requests", err)
+		}
+	}
+	return x.Extra.Check(knownServerCapabilitiesTasks)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3126,14 +3771,20 @@ func (x *ServerCapabilitiesTasksRequests) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesTasksRequests) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Tools != nil {
+		if err := x.Tools.Validate(); err != nil {
+			return wire.Under("tools", err)
+		}
+	}
+	return x.Extra.Check(knownServerCapabilitiesTasksRequests)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3152,14 +3803,20 @@ func (x *ServerCapabilitiesTasksRequestsTools) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesTasksRequestsTools) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Call != nil {
+		if err := x.Call.CheckObject(); err != nil {
+			return wire.Under("call", err)
+		}
+	}
+	return x.Extra.Check(knownServerCapabilitiesTasksRequestsTools)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3180,14 +3837,15 @@ func (x *ServerCapabilitiesTools) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesTools) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownServerCapabilitiesTools)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3207,9 +3865,10 @@ func (x *SetLevelParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SetLevelParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -3217,7 +3876,12 @@ func (x *SetLevelParams) Validate() error {
 	if x.Level == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "level", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownSetLevelParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3253,14 +3917,15 @@ func (x *StringSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *StringSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownStringSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3280,14 +3945,20 @@ func (x *SubscribeParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SubscribeParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownSubscribeParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3318,9 +3989,10 @@ func (x *Task) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Task) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -3328,7 +4000,7 @@ func (x *Task) Validate() error {
 	if x.Status == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "status", Msg: "empty"}
 	}
-	return nil
+	return x.Extra.Check(knownTask)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3349,14 +4021,15 @@ func (x *TaskMetadata) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TaskMetadata) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownTaskMetadata)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3388,9 +4061,10 @@ func (x *TaskStatusParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TaskStatusParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -3398,7 +4072,12 @@ func (x *TaskStatusParams) Validate() error {
 	if x.Status == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "status", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownTaskStatusParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3419,9 +4098,10 @@ func (x *TextContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TextContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -3431,7 +4111,12 @@ func (x *TextContent) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownTextContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3455,14 +4140,20 @@ func (x *TextResourceContents) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TextResourceContents) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownTextResourceContents)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3484,14 +4175,20 @@ func (x *TitledEnumItems) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TitledEnumItems) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.AnyOf {
+		if err := x.AnyOf[i].Validate(); err != nil {
+			return wire.Under("anyOf["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	return x.Extra.Check(knownTitledEnumItems)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3526,14 +4223,18 @@ func (x *TitledMultiSelectEnumSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TitledMultiSelectEnumSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Items.Validate(); err != nil {
+		return wire.Under("items", err)
+	}
+	return x.Extra.Check(knownTitledMultiSelectEnumSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3564,14 +4265,20 @@ func (x *TitledSingleSelectEnumSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TitledSingleSelectEnumSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.OneOf {
+		if err := x.OneOf[i].Validate(); err != nil {
+			return wire.Under("oneOf["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	return x.Extra.Check(knownTitledSingleSelectEnumSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3605,14 +4312,45 @@ func (x *Tool) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Tool) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.InputSchema.CheckObject(); err != nil {
+		return wire.Under("inputSchema", err)
+	}
+	if x.Annotations != nil {
+		if err := x.Annotations.Validate(); err != nil {
+			return wire.Under("annotations", err)
+		}
+	}
+	if x.Execution != nil {
+		if err := x.Execution.Validate(); err != nil {
+			return wire.Under("execution", err)
+		}
+	}
+	if x.Icons != nil {
+		for i := range x.Icons {
+			if err := x.Icons[i].Validate(); err != nil {
+				return wire.Under("icons["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	if x.OutputSchema != nil {
+		if err := x.OutputSchema.CheckObject(); err != nil {
+			return wire.Under("outputSchema", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownTool)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3645,14 +4383,15 @@ func (x *ToolAnnotations) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolAnnotations) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownToolAnnotations)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3673,14 +4412,15 @@ func (x *ToolChoice) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolChoice) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownToolChoice)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3701,14 +4441,15 @@ func (x *ToolExecution) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolExecution) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownToolExecution)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3727,14 +4468,20 @@ func (x *ToolListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownToolListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3762,9 +4509,10 @@ func (x *ToolResultContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolResultContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -3777,7 +4525,17 @@ func (x *ToolResultContent) Validate() error {
 			return wire.Under("content["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.StructuredContent != nil {
+		if err := x.StructuredContent.CheckObject(); err != nil {
+			return wire.Under("structuredContent", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownToolResultContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3799,14 +4557,23 @@ func (x *ToolUseContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolUseContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Input.CheckObject(); err != nil {
+		return wire.Under("input", err)
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownToolUseContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3828,14 +4595,20 @@ func (x *URLElicitationRequiredData) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *URLElicitationRequiredData) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.Elicitations {
+		if err := x.Elicitations[i].Validate(); err != nil {
+			return wire.Under("elicitations["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	return x.Extra.Check(knownURLElicitationRequiredData)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3855,14 +4628,20 @@ func (x *UnsubscribeParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *UnsubscribeParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownUnsubscribeParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3884,14 +4663,15 @@ func (x *UntitledEnumItems) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *UntitledEnumItems) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownUntitledEnumItems)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3926,14 +4706,18 @@ func (x *UntitledMultiSelectEnumSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *UntitledMultiSelectEnumSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Items.Validate(); err != nil {
+		return wire.Under("items", err)
+	}
+	return x.Extra.Check(knownUntitledMultiSelectEnumSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3964,12 +4748,13 @@ func (x *UntitledSingleSelectEnumSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *UntitledSingleSelectEnumSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownUntitledSingleSelectEnumSchema)
 }

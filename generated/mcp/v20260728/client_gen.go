@@ -133,6 +133,7 @@ func (c Client) Bind() (jsonrpc.Chooser, error) {
 	capabilities := c.Capabilities()
 	svc := jsonrpc.NewService(jsonrpc.ServiceOptions{
 		Revision:            Revision,
+		Stateless:           true,
 		Side:                jsonrpc.ClientSide,
 		Methods:             Methods,
 		Capabilities:        &capabilities,

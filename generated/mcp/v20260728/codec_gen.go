@@ -5,8 +5,6 @@ package mcp
 import (
 	"bytes"
 	"github.com/goldwire/goldwire/runtime/wire"
-	"maps"
-	"slices"
 )
 
 // DecodeJSON reads the next value of d into x, which should be the zero value:
@@ -8618,13 +8616,19 @@ func decodeContentBlockList(d *wire.Dec) ([]ContentBlock, error) {
 	}
 }
 
+// appendContentBlockList leaves nil items out: no peer could read a null.
 func appendContentBlockList(b []byte, xs []ContentBlock) []byte {
 	b = append(b, '[')
-	for i := range xs {
-		if i > 0 {
+	start := len(b)
+	for _, v := range xs {
+		n := len(b)
+		if n > start {
 			b = append(b, ',')
 		}
-		b = appendUnion(b, xs[i])
+		b = appendUnion(b, v)
+		if bytes.HasSuffix(b, []byte("null")) {
+			b = b[:n]
+		}
 	}
 	return append(b, ']')
 }
@@ -8661,8 +8665,9 @@ func decodeElicitValueMap(d *wire.Dec) (map[string]ElicitValue, error) {
 
 func appendElicitValueMap(b []byte, m map[string]ElicitValue) []byte {
 	b = append(b, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
+	start := len(b)
+	for _, k := range wire.Keys(m) {
+		if len(b) > start {
 			b = append(b, ',')
 		}
 		b = append(wire.AppendString(b, k), ':')
@@ -8784,15 +8789,21 @@ func decodeInputRequestMap(d *wire.Dec) (map[string]InputRequest, error) {
 	}
 }
 
+// appendInputRequestMap leaves nil values out: no peer could read a null.
 func appendInputRequestMap(b []byte, m map[string]InputRequest) []byte {
 	b = append(b, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
+	start := len(b)
+	for _, k := range wire.Keys(m) {
+		n := len(b)
+		if len(b) > start {
 			b = append(b, ',')
 		}
 		b = append(wire.AppendString(b, k), ':')
 		v := m[k]
 		b = appendUnion(b, v)
+		if bytes.HasSuffix(b, []byte("null")) {
+			b = b[:n]
+		}
 	}
 	return append(b, '}')
 }
@@ -8829,8 +8840,9 @@ func decodeInputResponseMap(d *wire.Dec) (map[string]InputResponse, error) {
 
 func appendInputResponseMap(b []byte, m map[string]InputResponse) []byte {
 	b = append(b, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
+	start := len(b)
+	for _, k := range wire.Keys(m) {
+		if len(b) > start {
 			b = append(b, ',')
 		}
 		b = append(wire.AppendString(b, k), ':')
@@ -8913,8 +8925,9 @@ func decodeObjectMap(d *wire.Dec) (map[string]wire.Raw, error) {
 
 func appendObjectMap(b []byte, m map[string]wire.Raw) []byte {
 	b = append(b, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
+	start := len(b)
+	for _, k := range wire.Keys(m) {
+		if len(b) > start {
 			b = append(b, ',')
 		}
 		b = append(wire.AppendString(b, k), ':')
@@ -8954,15 +8967,22 @@ func decodePrimitiveSchemaDefinitionMap(d *wire.Dec) (map[string]PrimitiveSchema
 	}
 }
 
+// appendPrimitiveSchemaDefinitionMap leaves nil values out: no peer could read
+// a null.
 func appendPrimitiveSchemaDefinitionMap(b []byte, m map[string]PrimitiveSchemaDefinition) []byte {
 	b = append(b, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
+	start := len(b)
+	for _, k := range wire.Keys(m) {
+		n := len(b)
+		if len(b) > start {
 			b = append(b, ',')
 		}
 		b = append(wire.AppendString(b, k), ':')
 		v := m[k]
 		b = appendUnion(b, v)
+		if bytes.HasSuffix(b, []byte("null")) {
+			b = b[:n]
+		}
 	}
 	return append(b, '}')
 }
@@ -9120,13 +9140,19 @@ func decodeResourceContentsList(d *wire.Dec) ([]ResourceContents, error) {
 	}
 }
 
+// appendResourceContentsList leaves nil items out: no peer could read a null.
 func appendResourceContentsList(b []byte, xs []ResourceContents) []byte {
 	b = append(b, '[')
-	for i := range xs {
-		if i > 0 {
+	start := len(b)
+	for _, v := range xs {
+		n := len(b)
+		if n > start {
 			b = append(b, ',')
 		}
-		b = appendUnion(b, xs[i])
+		b = appendUnion(b, v)
+		if bytes.HasSuffix(b, []byte("null")) {
+			b = b[:n]
+		}
 	}
 	return append(b, ']')
 }
@@ -9325,13 +9351,20 @@ func decodeSamplingMessageContentBlockList(d *wire.Dec) ([]SamplingMessageConten
 	}
 }
 
+// appendSamplingMessageContentBlockList leaves nil items out: no peer could
+// read a null.
 func appendSamplingMessageContentBlockList(b []byte, xs []SamplingMessageContentBlock) []byte {
 	b = append(b, '[')
-	for i := range xs {
-		if i > 0 {
+	start := len(b)
+	for _, v := range xs {
+		n := len(b)
+		if n > start {
 			b = append(b, ',')
 		}
-		b = appendUnion(b, xs[i])
+		b = appendUnion(b, v)
+		if bytes.HasSuffix(b, []byte("null")) {
+			b = b[:n]
+		}
 	}
 	return append(b, ']')
 }
@@ -9409,8 +9442,9 @@ func decodeStringMap(d *wire.Dec) (map[string]string, error) {
 
 func appendStringMap(b []byte, m map[string]string) []byte {
 	b = append(b, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
+	start := len(b)
+	for _, k := range wire.Keys(m) {
+		if len(b) > start {
 			b = append(b, ',')
 		}
 		b = append(wire.AppendString(b, k), ':')

@@ -28,6 +28,11 @@ func (x CacheScope) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (CacheScope) Values() []CacheScope {
+	return []CacheScope{CacheScopePublic, CacheScopePrivate}
+}
+
 // ElicitAction is what a user did when asked for something. Values that are not
 // among the constants are kept.
 //
@@ -56,6 +61,11 @@ func (x ElicitAction) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (ElicitAction) Values() []ElicitAction {
+	return []ElicitAction{ElicitActionAccept, ElicitActionDecline, ElicitActionCancel}
+}
+
 // IconTheme is a kind of background. Values that are not among the constants
 // are kept.
 //
@@ -78,6 +88,11 @@ func (x IconTheme) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (IconTheme) Values() []IconTheme {
+	return []IconTheme{IconThemeLight, IconThemeDark}
 }
 
 // IncludeContext says from which servers context goes into a prompt. Only none
@@ -107,6 +122,11 @@ func (x IncludeContext) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (IncludeContext) Values() []IncludeContext {
+	return []IncludeContext{IncludeContextNone, IncludeContextThisServer, IncludeContextAllServers}
 }
 
 // LoggingLevel is the severity of a log message, in the eight steps of syslog
@@ -147,6 +167,11 @@ func (x LoggingLevel) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (LoggingLevel) Values() []LoggingLevel {
+	return []LoggingLevel{LoggingLevelDebug, LoggingLevelInfo, LoggingLevelNotice, LoggingLevelWarning, LoggingLevelError, LoggingLevelCritical, LoggingLevelAlert, LoggingLevelEmergency}
 }
 
 // Severity is the place of x among the levels: 0 for debug, 7 for emergency, -1
@@ -197,6 +222,11 @@ func (x NumberType) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (NumberType) Values() []NumberType {
+	return []NumberType{NumberTypeNumber, NumberTypeInteger}
+}
+
 // ResultType says what a result is, and so how to read it. Any other value
 // makes the result invalid, unless an extension explains it. Values that are
 // not among the constants are kept.
@@ -223,6 +253,11 @@ func (x ResultType) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (ResultType) Values() []ResultType {
+	return []ResultType{ResultTypeComplete, ResultTypeInputRequired}
+}
+
 // Role is a side of a conversation with a model. Values that are not among the
 // constants are kept.
 //
@@ -245,6 +280,11 @@ func (x Role) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (Role) Values() []Role {
+	return []Role{RoleUser, RoleAssistant}
 }
 
 // StopReason is why a model stopped writing. Providers have others besides
@@ -277,6 +317,11 @@ func (x StopReason) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (StopReason) Values() []StopReason {
+	return []StopReason{StopReasonEndTurn, StopReasonStopSequence, StopReasonMaxTokens, StopReasonToolUse}
+}
+
 // StringFormat is a kind of text in a form. Values that are not among the
 // constants are kept.
 //
@@ -305,6 +350,11 @@ func (x StringFormat) Known() bool {
 	return false
 }
 
+// Values are the constants, in the order of their meaning.
+func (StringFormat) Values() []StringFormat {
+	return []StringFormat{StringFormatEmail, StringFormatURI, StringFormatDate, StringFormatDateTime}
+}
+
 // ToolChoiceMode says whether a model may, must or must not call tools. Values
 // that are not among the constants are kept.
 //
@@ -329,4 +379,9 @@ func (x ToolChoiceMode) Known() bool {
 		return true
 	}
 	return false
+}
+
+// Values are the constants, in the order of their meaning.
+func (ToolChoiceMode) Values() []ToolChoiceMode {
+	return []ToolChoiceMode{ToolChoiceModeAuto, ToolChoiceModeRequired, ToolChoiceModeNone}
 }

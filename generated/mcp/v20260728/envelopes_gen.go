@@ -10,10 +10,12 @@ import (
 // Message is a whole message: a Request, a Notification or an Answer.
 type Message interface {
 	wire.Appender
-	// MessageID is the id: of the request, or of the one that is answered; zero in a
-	// notification, and in an error about a request that could not be read.
+	// MessageID is the id: of the request, or of the one that is answered; zero
+	// in a notification, and in an error about a request that could not be
+	// read.
 	MessageID() jsonrpc.ID
-	// MessageMethod is the method of a request or notification, empty in an answer.
+	// MessageMethod is the method of a request or notification, empty in an
+	// answer.
 	MessageMethod() string
 	isMessage()
 }
@@ -22,12 +24,13 @@ type Message interface {
 // *UnknownRequest.
 type Request interface {
 	Message
-	// DecodeResponse reads the answer to this very request: one with another id is an
-	// error, unless the request has none. A result that breaks its schema is read as far
-	// as it can be, and Problems of the answer says what was passed over.
+	// DecodeResponse reads the answer to this very request: one with another id
+	// is an error, unless the request has none. A result that breaks its schema
+	// is read as far as it can be, and Problems of the answer says what was
+	// passed over.
 	DecodeResponse(f jsonrpc.Frame) (Answer, error)
-	// DecodeResponseStrict is DecodeResponse, but a result that breaks its schema is a
-	// *wire.Error that says where.
+	// DecodeResponseStrict is DecodeResponse, but a result that breaks its
+	// schema is a *wire.Error that says where.
 	DecodeResponseStrict(f jsonrpc.Frame) (Answer, error)
 }
 
@@ -42,11 +45,13 @@ type Notification interface {
 // known, else a *Response.
 type Answer interface {
 	Message
-	// Failure is the error that the request was answered with, nil if there is a result.
+	// Failure is the error that the request was answered with, nil if there is
+	// a result.
 	Failure() *jsonrpc.Error
-	// Problems are what was passed over when the result was read: elements of lists that
-	// could not be read, members that were missing and are written as what they were
-	// taken for. At most wire.DefaultMaxSkipped are kept; paths begin with "result".
+	// Problems are what was passed over when the result was read: elements of
+	// lists that could not be read, members that were missing and are written
+	// as what they were taken for. At most wire.DefaultMaxSkipped are kept;
+	// paths begin with "result".
 	Problems() []wire.Problem
 }
 
@@ -200,7 +205,7 @@ func (x *CompleteRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequest
 type CompleteResponse struct {
-	ID     jsonrpc.ID      // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID      // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *CompleteResult // when the request was answered in full
 	Error  *jsonrpc.Error  // when it failed
 	Extra  wire.Members    // members that JSON-RPC does not name
@@ -305,7 +310,7 @@ func (x *GetPromptRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) 
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequest
 type GetPromptResponse struct {
-	ID            jsonrpc.ID           // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID            jsonrpc.ID           // of the request, zero or jsonrpc.NullID if that could not be read
 	Result        *GetPromptResult     // when the request was answered in full
 	InputRequired *InputRequiredResult // when input is needed first
 	Error         *jsonrpc.Error       // when it failed
@@ -407,7 +412,7 @@ func (x *ListPromptsRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsrequest
 type ListPromptsResponse struct {
-	ID     jsonrpc.ID         // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID         // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ListPromptsResult // when the request was answered in full
 	Error  *jsonrpc.Error     // when it failed
 	Extra  wire.Members       // members that JSON-RPC does not name
@@ -505,7 +510,7 @@ func (x *ListResourcesRequest) answer(f jsonrpc.Frame, strict bool) (Answer, err
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesrequest
 type ListResourcesResponse struct {
-	ID     jsonrpc.ID           // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID           // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ListResourcesResult // when the request was answered in full
 	Error  *jsonrpc.Error       // when it failed
 	Extra  wire.Members         // members that JSON-RPC does not name
@@ -610,7 +615,7 @@ func (x *ReadResourceRequest) answer(f jsonrpc.Frame, strict bool) (Answer, erro
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequest
 type ReadResourceResponse struct {
-	ID            jsonrpc.ID           // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID            jsonrpc.ID           // of the request, zero or jsonrpc.NullID if that could not be read
 	Result        *ReadResourceResult  // when the request was answered in full
 	InputRequired *InputRequiredResult // when input is needed first
 	Error         *jsonrpc.Error       // when it failed
@@ -712,7 +717,7 @@ func (x *ListResourceTemplatesRequest) answer(f jsonrpc.Frame, strict bool) (Ans
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesrequest
 type ListResourceTemplatesResponse struct {
-	ID     jsonrpc.ID                   // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID                   // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ListResourceTemplatesResult // when the request was answered in full
 	Error  *jsonrpc.Error               // when it failed
 	Extra  wire.Members                 // members that JSON-RPC does not name
@@ -811,7 +816,7 @@ func (x *DiscoverRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverrequest
 type DiscoverResponse struct {
-	ID     jsonrpc.ID      // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID      // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *DiscoverResult // when the request was answered in full
 	Error  *jsonrpc.Error  // when it failed
 	Extra  wire.Members    // members that JSON-RPC does not name
@@ -911,7 +916,7 @@ func (x *SubscriptionsListenRequest) answer(f jsonrpc.Frame, strict bool) (Answe
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequest
 type SubscriptionsListenResponse struct {
-	ID     jsonrpc.ID                 // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID                 // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *SubscriptionsListenResult // when the request was answered in full
 	Error  *jsonrpc.Error             // when it failed
 	Extra  wire.Members               // members that JSON-RPC does not name
@@ -1016,7 +1021,7 @@ func (x *CallToolRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequest
 type CallToolResponse struct {
-	ID            jsonrpc.ID           // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID            jsonrpc.ID           // of the request, zero or jsonrpc.NullID if that could not be read
 	Result        *CallToolResult      // when the request was answered in full
 	InputRequired *InputRequiredResult // when input is needed first
 	Error         *jsonrpc.Error       // when it failed
@@ -1118,7 +1123,7 @@ func (x *ListToolsRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) 
 // See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsrequest
 type ListToolsResponse struct {
-	ID     jsonrpc.ID       // of the request; zero or jsonrpc.NullID in an error about one that could not be read
+	ID     jsonrpc.ID       // of the request, zero or jsonrpc.NullID if that could not be read
 	Result *ListToolsResult // when the request was answered in full
 	Error  *jsonrpc.Error   // when it failed
 	Extra  wire.Members     // members that JSON-RPC does not name

@@ -143,6 +143,7 @@ func (s Server) Bind() (jsonrpc.Chooser, error) {
 	capabilities := s.Capabilities()
 	svc := jsonrpc.NewService(jsonrpc.ServiceOptions{
 		Revision:            Revision,
+		Stateless:           true,
 		Side:                jsonrpc.ServerSide,
 		Methods:             Methods,
 		Capabilities:        &capabilities,

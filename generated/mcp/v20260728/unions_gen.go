@@ -15,6 +15,7 @@ import (
 // Sent by the client; in the protocol since 2024-11-05. See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequestparams
 type CompleteReference interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -50,12 +51,12 @@ func (x *UnknownCompleteReference) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownCompleteReference) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeCompleteReference reads the next value as a CompleteReference: the
@@ -88,6 +89,7 @@ func DecodeCompleteReference(d *wire.Dec) (CompleteReference, error) {
 // In the protocol since 2024-11-05. See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#contentblock
 type ContentBlock interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -126,12 +128,12 @@ func (x *UnknownContentBlock) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownContentBlock) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeContentBlock reads the next value as a ContentBlock: the member type
@@ -172,6 +174,7 @@ func DecodeContentBlock(d *wire.Dec) (ContentBlock, error) {
 // Sent by the server; in the protocol since 2025-06-18. See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestparams
 type ElicitParams interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -207,12 +210,12 @@ func (x *UnknownElicitParams) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownElicitParams) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeElicitParams reads the next value as a ElicitParams: the member mode
@@ -274,16 +277,20 @@ func (x *ElicitValue) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *ElicitValue) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
-// String is the JSON text of the value.
+// String is the value for people: a string as it is, without quotes and
+// escapes, anything else as JSON.
 func (x ElicitValue) String() string {
+	if s, ok := x.Raw.Str(); ok {
+		return s
+	}
 	return x.Raw.String()
 }
 
@@ -345,6 +352,7 @@ func (x ElicitValue) Strings() ([]string, bool) {
 // Sent by the server; in the protocol since 2026-07-28. See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequest
 type InputRequest interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -381,12 +389,12 @@ func (x *UnknownInputRequest) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownInputRequest) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeInputRequest reads the next value as a InputRequest: the member method
@@ -447,12 +455,12 @@ func (x *InputResponse) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *InputResponse) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // InputResponseElicit is a InputResponse that holds r.
@@ -567,6 +575,7 @@ func (x InputResponses) Sampling(key string) (*CreateMessageResult, error) {
 // Sent by the server; in the protocol since 2025-06-18. See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#primitiveschemadefinition
 type PrimitiveSchemaDefinition interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -608,12 +617,12 @@ func (x *UnknownPrimitiveSchemaDefinition) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownPrimitiveSchemaDefinition) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodePrimitiveSchemaDefinition reads the next value as a
@@ -683,6 +692,7 @@ func DecodePrimitiveSchemaDefinition(d *wire.Dec) (PrimitiveSchemaDefinition, er
 // In the protocol since 2024-11-05. See
 // https://modelcontextprotocol.io/specification/2026-07-28/schema#embeddedresource
 type ResourceContents interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -718,12 +728,12 @@ func (x *UnknownResourceContents) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownResourceContents) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeResourceContents reads the next value as a ResourceContents: the
@@ -780,12 +790,12 @@ func (x *SamplingContent) DecodeJSON(d *wire.Dec) (err error) {
 }
 
 // AppendJSON appends a single item alone, unless x.Array is set, and anything
-// else as an array.
+// else as an array. Items that are nil are left out.
 func (x *SamplingContent) AppendJSON(b []byte) []byte {
 	if x == nil {
 		return append(b, "null"...)
 	}
-	if !x.Array && len(x.Items) == 1 {
+	if !x.Array && len(x.Items) == 1 && x.Items[0] != nil {
 		return appendUnion(b, x.Items[0])
 	}
 	return appendSamplingMessageContentBlockList(b, x.Items)
@@ -813,6 +823,7 @@ func (x *SamplingContent) UnmarshalJSON(data []byte) error {
 // Deprecated: The revision 2026-07-28 retires sampling. Call the model's
 // provider from the server.
 type SamplingMessageContentBlock interface {
+	// In lists and maps nil is left out when they are written; Validate reports it.
 	wire.Appender
 	// Validate reports what the specification does not allow.
 	Validate() error
@@ -851,12 +862,12 @@ func (x *UnknownSamplingMessageContentBlock) UnmarshalJSON(data []byte) error {
 	return x.Raw.UnmarshalJSON(data)
 }
 
-// Validate reports a value that is missing.
+// Validate reports a value that is missing or not JSON.
 func (x *UnknownSamplingMessageContentBlock) Validate() error {
 	if x == nil || x.Raw == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Raw.Check()
 }
 
 // DecodeSamplingMessageContentBlock reads the next value as a

@@ -34,9 +34,10 @@ func (x *Annotations) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Annotations) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -54,7 +55,7 @@ func (x *Annotations) Validate() error {
 	if x.Priority != nil && *x.Priority > 1 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "priority", Msg: "more than 1"}
 	}
-	return nil
+	return x.Extra.Check(knownAnnotations)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -76,9 +77,10 @@ func (x *AudioContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *AudioContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -88,7 +90,12 @@ func (x *AudioContent) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownAudioContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -112,14 +119,20 @@ func (x *BlobResourceContents) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *BlobResourceContents) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownBlobResourceContents)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -146,14 +159,15 @@ func (x *BooleanSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *BooleanSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownBooleanSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -178,19 +192,28 @@ func (x *CallToolParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CallToolParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
+	}
+	if x.Arguments != nil {
+		if err := x.Arguments.CheckObject(); err != nil {
+			return wire.Under("arguments", err)
+		}
 	}
 	if x.InputResponses != nil {
 		if err := x.InputResponses.Validate(); err != nil {
 			return wire.Under("inputResponses", err)
 		}
 	}
-	return nil
+	if err := x.Meta.Validate(); err != nil {
+		return wire.Under("_meta", err)
+	}
+	return x.Extra.Check(knownCallToolParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -218,9 +241,10 @@ func (x *CallToolResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CallToolResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -233,7 +257,17 @@ func (x *CallToolResult) Validate() error {
 			return wire.Under("content["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.StructuredContent != nil {
+		if err := x.StructuredContent.Check(); err != nil {
+			return wire.Under("structuredContent", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCallToolResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -255,9 +289,10 @@ func (x *CancelledParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CancelledParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -265,7 +300,12 @@ func (x *CancelledParams) Validate() error {
 	if x.RequestID.IsZero() {
 		return &wire.Error{Kind: wire.ErrMissing, Path: "requestId", Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCancelledParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -302,14 +342,50 @@ func (x *ClientCapabilities) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilities) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Elicitation != nil {
+		if err := x.Elicitation.Validate(); err != nil {
+			return wire.Under("elicitation", err)
+		}
+	}
+	if x.Experimental != nil {
+		if err := wire.CheckKeys(x.Experimental); err != nil {
+			return wire.Under("experimental", err)
+		}
+		for k, e1 := range x.Experimental {
+			if err := e1.CheckObject(); err != nil {
+				return wire.Under("experimental["+strconv.Quote(k)+"]", err)
+			}
+		}
+	}
+	if x.Extensions != nil {
+		if err := wire.CheckKeys(x.Extensions); err != nil {
+			return wire.Under("extensions", err)
+		}
+		for k, e1 := range x.Extensions {
+			if err := e1.CheckObject(); err != nil {
+				return wire.Under("extensions["+strconv.Quote(k)+"]", err)
+			}
+		}
+	}
+	if x.Roots != nil {
+		if err := x.Roots.CheckObject(); err != nil {
+			return wire.Under("roots", err)
+		}
+	}
+	if x.Sampling != nil {
+		if err := x.Sampling.Validate(); err != nil {
+			return wire.Under("sampling", err)
+		}
+	}
+	return x.Extra.Check(knownClientCapabilities)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -329,14 +405,25 @@ func (x *ClientCapabilitiesElicitation) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilitiesElicitation) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Form != nil {
+		if err := x.Form.CheckObject(); err != nil {
+			return wire.Under("form", err)
+		}
+	}
+	if x.URL != nil {
+		if err := x.URL.CheckObject(); err != nil {
+			return wire.Under("url", err)
+		}
+	}
+	return x.Extra.Check(knownClientCapabilitiesElicitation)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -356,14 +443,25 @@ func (x *ClientCapabilitiesSampling) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ClientCapabilitiesSampling) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Context != nil {
+		if err := x.Context.CheckObject(); err != nil {
+			return wire.Under("context", err)
+		}
+	}
+	if x.Tools != nil {
+		if err := x.Tools.CheckObject(); err != nil {
+			return wire.Under("tools", err)
+		}
+	}
+	return x.Extra.Check(knownClientCapabilitiesSampling)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -383,14 +481,15 @@ func (x *CompleteArgument) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteArgument) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownCompleteArgument)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -416,14 +515,20 @@ func (x *CompleteContext) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteContext) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		if err := wire.CheckKeys(x.Arguments); err != nil {
+			return wire.Under("arguments", err)
+		}
+	}
+	return x.Extra.Check(knownCompleteContext)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -445,12 +550,16 @@ func (x *CompleteParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
+	}
+	if err := x.Argument.Validate(); err != nil {
+		return wire.Under("argument", err)
 	}
 	if x.Ref == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Path: "ref", Msg: "missing"}
@@ -458,7 +567,15 @@ func (x *CompleteParams) Validate() error {
 	if err := x.Ref.Validate(); err != nil {
 		return wire.Under("ref", err)
 	}
-	return nil
+	if x.Context != nil {
+		if err := x.Context.Validate(); err != nil {
+			return wire.Under("context", err)
+		}
+	}
+	if err := x.Meta.Validate(); err != nil {
+		return wire.Under("_meta", err)
+	}
+	return x.Extra.Check(knownCompleteParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -507,9 +624,10 @@ func (x *CompleteResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CompleteResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -517,7 +635,12 @@ func (x *CompleteResult) Validate() error {
 	if err := x.Completion.Validate(); err != nil {
 		return wire.Under("completion", err)
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCompleteResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -545,9 +668,10 @@ func (x *Completion) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Completion) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -555,7 +679,7 @@ func (x *Completion) Validate() error {
 	if len(x.Values) > 100 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "values", Msg: "more than 100 items"}
 	}
-	return nil
+	return x.Extra.Check(knownCompletion)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -631,9 +755,10 @@ func (x *CreateMessageParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CreateMessageParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -643,12 +768,29 @@ func (x *CreateMessageParams) Validate() error {
 			return wire.Under("messages["+strconv.Itoa(i)+"]", err)
 		}
 	}
+	if x.Metadata != nil {
+		if err := x.Metadata.CheckObject(); err != nil {
+			return wire.Under("metadata", err)
+		}
+	}
 	if x.ModelPreferences != nil {
 		if err := x.ModelPreferences.Validate(); err != nil {
 			return wire.Under("modelPreferences", err)
 		}
 	}
-	return nil
+	if x.ToolChoice != nil {
+		if err := x.ToolChoice.Validate(); err != nil {
+			return wire.Under("toolChoice", err)
+		}
+	}
+	if x.Tools != nil {
+		for i := range x.Tools {
+			if err := x.Tools[i].Validate(); err != nil {
+				return wire.Under("tools["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	return x.Extra.Check(knownCreateMessageParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -667,9 +809,10 @@ func (x *CreateMessageRequest) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CreateMessageRequest) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -677,7 +820,7 @@ func (x *CreateMessageRequest) Validate() error {
 	if err := x.Params.Validate(); err != nil {
 		return wire.Under("params", err)
 	}
-	return nil
+	return x.Extra.Check(knownCreateMessageRequest)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -702,9 +845,10 @@ func (x *CreateMessageResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *CreateMessageResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -715,7 +859,12 @@ func (x *CreateMessageResult) Validate() error {
 	if x.Role == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "role", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownCreateMessageResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -734,14 +883,18 @@ func (x *DiscoverParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *DiscoverParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Meta.Validate(); err != nil {
+		return wire.Under("_meta", err)
+	}
+	return x.Extra.Check(knownDiscoverParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -770,17 +923,26 @@ func (x *DiscoverResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *DiscoverResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
+	if err := x.Capabilities.Validate(); err != nil {
+		return wire.Under("capabilities", err)
+	}
 	if x.TTLMs < 0 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "ttlMs", Msg: "less than 0"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownDiscoverResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -803,9 +965,10 @@ func (x *ElicitFormParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ElicitFormParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -813,7 +976,7 @@ func (x *ElicitFormParams) Validate() error {
 	if err := x.RequestedSchema.Validate(); err != nil {
 		return wire.Under("requestedSchema", err)
 	}
-	return nil
+	return x.Extra.Check(knownElicitFormParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -860,9 +1023,10 @@ func (x *ElicitRequest) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ElicitRequest) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -873,7 +1037,7 @@ func (x *ElicitRequest) Validate() error {
 	if err := x.Params.Validate(); err != nil {
 		return wire.Under("params", err)
 	}
-	return nil
+	return x.Extra.Check(knownElicitRequest)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -900,9 +1064,10 @@ func (x *ElicitResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ElicitResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -911,13 +1076,16 @@ func (x *ElicitResult) Validate() error {
 		return &wire.Error{Kind: wire.ErrValue, Path: "action", Msg: "empty"}
 	}
 	if x.Content != nil {
+		if err := wire.CheckKeys(x.Content); err != nil {
+			return wire.Under("content", err)
+		}
 		for k, e1 := range x.Content {
 			if err := e1.Validate(); err != nil {
 				return wire.Under("content["+strconv.Quote(k)+"]", err)
 			}
 		}
 	}
-	return nil
+	return x.Extra.Check(knownElicitResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -950,12 +1118,16 @@ func (x *ElicitSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ElicitSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
+	}
+	if err := wire.CheckKeys(x.Properties); err != nil {
+		return wire.Under("properties", err)
 	}
 	for k, e1 := range x.Properties {
 		if e1 == nil {
@@ -965,7 +1137,7 @@ func (x *ElicitSchema) Validate() error {
 			return wire.Under("properties["+strconv.Quote(k)+"]", err)
 		}
 	}
-	return nil
+	return x.Extra.Check(knownElicitSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -985,14 +1157,15 @@ func (x *ElicitURLParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ElicitURLParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownElicitURLParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1028,9 +1201,10 @@ func (x *EmbeddedResource) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *EmbeddedResource) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1046,7 +1220,12 @@ func (x *EmbeddedResource) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownEmbeddedResource)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1066,14 +1245,15 @@ func (x *EnumOption) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *EnumOption) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownEnumOption)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1105,19 +1285,28 @@ func (x *GetPromptParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *GetPromptParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
+	}
+	if x.Arguments != nil {
+		if err := wire.CheckKeys(x.Arguments); err != nil {
+			return wire.Under("arguments", err)
+		}
 	}
 	if x.InputResponses != nil {
 		if err := x.InputResponses.Validate(); err != nil {
 			return wire.Under("inputResponses", err)
 		}
 	}
-	return nil
+	if err := x.Meta.Validate(); err != nil {
+		return wire.Under("_meta", err)
+	}
+	return x.Extra.Check(knownGetPromptParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1144,9 +1333,10 @@ func (x *GetPromptResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *GetPromptResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1156,7 +1346,12 @@ func (x *GetPromptResult) Validate() error {
 			return wire.Under("messages["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownGetPromptResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1185,14 +1380,15 @@ func (x *Icon) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Icon) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownIcon)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1214,9 +1410,10 @@ func (x *ImageContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ImageContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1226,7 +1423,12 @@ func (x *ImageContent) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownImageContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1259,14 +1461,22 @@ func (x *Implementation) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Implementation) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Icons != nil {
+		for i := range x.Icons {
+			if err := x.Icons[i].Validate(); err != nil {
+				return wire.Under("icons["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	return x.Extra.Check(knownImplementation)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1314,6 +1524,9 @@ func (x InputRequests) Clone() InputRequests {
 
 // Validate reports the first value that the specification does not allow.
 func (x InputRequests) Validate() error {
+	if err := wire.CheckKeys(x); err != nil {
+		return err
+	}
 	for k, e1 := range x {
 		if e1 == nil {
 			return &wire.Error{Kind: wire.ErrMissing, Path: "[" + strconv.Quote(k) + "]", Msg: "missing"}
@@ -1345,9 +1558,10 @@ func (x *InputRequiredResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *InputRequiredResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1357,7 +1571,12 @@ func (x *InputRequiredResult) Validate() error {
 			return wire.Under("inputRequests", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownInputRequiredResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1390,6 +1609,9 @@ func (x InputResponses) Clone() InputResponses {
 
 // Validate reports the first value that the specification does not allow.
 func (x InputResponses) Validate() error {
+	if err := wire.CheckKeys(x); err != nil {
+		return err
+	}
 	for k, e1 := range x {
 		if err := e1.Validate(); err != nil {
 			return wire.Under("["+strconv.Quote(k)+"]", err)
@@ -1430,14 +1652,15 @@ func (x *LegacyTitledEnumSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *LegacyTitledEnumSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownLegacyTitledEnumSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1459,14 +1682,18 @@ func (x *ListPromptsParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListPromptsParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Meta.Validate(); err != nil {
+		return wire.Under("_meta", err)
+	}
+	return x.Extra.Check(knownListPromptsParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1494,17 +1721,28 @@ func (x *ListPromptsResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListPromptsResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
+	for i := range x.Prompts {
+		if err := x.Prompts[i].Validate(); err != nil {
+			return wire.Under("prompts["+strconv.Itoa(i)+"]", err)
+		}
+	}
 	if x.TTLMs < 0 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "ttlMs", Msg: "less than 0"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListPromptsResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1526,14 +1764,18 @@ func (x *ListResourceTemplatesParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourceTemplatesParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Meta.Validate(); err != nil {
+		return wire.Under("_meta", err)
+	}
+	return x.Extra.Check(knownListResourceTemplatesParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1561,9 +1803,10 @@ func (x *ListResourceTemplatesResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourceTemplatesResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1576,7 +1819,12 @@ func (x *ListResourceTemplatesResult) Validate() error {
 	if x.TTLMs < 0 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "ttlMs", Msg: "less than 0"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourceTemplatesResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1598,14 +1846,18 @@ func (x *ListResourcesParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourcesParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Meta.Validate(); err != nil {
+		return wire.Under("_meta", err)
+	}
+	return x.Extra.Check(knownListResourcesParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1633,9 +1885,10 @@ func (x *ListResourcesResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListResourcesResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1648,7 +1901,12 @@ func (x *ListResourcesResult) Validate() error {
 	if x.TTLMs < 0 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "ttlMs", Msg: "less than 0"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListResourcesResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1667,14 +1925,20 @@ func (x *ListRootsParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListRootsParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListRootsParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1693,14 +1957,20 @@ func (x *ListRootsRequest) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListRootsRequest) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Params != nil {
+		if err := x.Params.Validate(); err != nil {
+			return wire.Under("params", err)
+		}
+	}
+	return x.Extra.Check(knownListRootsRequest)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1722,14 +1992,20 @@ func (x *ListRootsResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListRootsResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.Roots {
+		if err := x.Roots[i].Validate(); err != nil {
+			return wire.Under("roots["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	return x.Extra.Check(knownListRootsResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1751,14 +2027,18 @@ func (x *ListToolsParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListToolsParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Meta.Validate(); err != nil {
+		return wire.Under("_meta", err)
+	}
+	return x.Extra.Check(knownListToolsParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1786,17 +2066,28 @@ func (x *ListToolsResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ListToolsResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
+	for i := range x.Tools {
+		if err := x.Tools[i].Validate(); err != nil {
+			return wire.Under("tools["+strconv.Itoa(i)+"]", err)
+		}
+	}
 	if x.TTLMs < 0 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "ttlMs", Msg: "less than 0"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownListToolsResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1820,17 +2111,26 @@ func (x *LoggingMessageParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *LoggingMessageParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
+	if err := x.Data.Check(); err != nil {
+		return wire.Under("data", err)
+	}
 	if x.Level == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "level", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownLoggingMessageParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1849,14 +2149,18 @@ func (x *MissingRequiredClientCapabilityData) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *MissingRequiredClientCapabilityData) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.RequiredCapabilities.Validate(); err != nil {
+		return wire.Under("requiredCapabilities", err)
+	}
+	return x.Extra.Check(knownMissingRequiredClientCapabilityData)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1877,14 +2181,15 @@ func (x *ModelHint) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ModelHint) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownModelHint)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1915,9 +2220,10 @@ func (x *ModelPreferences) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ModelPreferences) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -1927,6 +2233,13 @@ func (x *ModelPreferences) Validate() error {
 	}
 	if x.CostPriority != nil && *x.CostPriority > 1 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "costPriority", Msg: "more than 1"}
+	}
+	if x.Hints != nil {
+		for i := range x.Hints {
+			if err := x.Hints[i].Validate(); err != nil {
+				return wire.Under("hints["+strconv.Itoa(i)+"]", err)
+			}
+		}
 	}
 	if x.IntelligencePriority != nil && *x.IntelligencePriority < 0 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "intelligencePriority", Msg: "less than 0"}
@@ -1940,7 +2253,7 @@ func (x *ModelPreferences) Validate() error {
 	if x.SpeedPriority != nil && *x.SpeedPriority > 1 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "speedPriority", Msg: "more than 1"}
 	}
-	return nil
+	return x.Extra.Check(knownModelPreferences)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1958,14 +2271,15 @@ func (x *NotificationMeta) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *NotificationMeta) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownNotificationMeta)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -1999,9 +2313,10 @@ func (x *NumberSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *NumberSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2009,7 +2324,7 @@ func (x *NumberSchema) Validate() error {
 	if x.Type == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "type", Msg: "empty"}
 	}
-	return nil
+	return x.Extra.Check(knownNumberSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2074,9 +2389,10 @@ func (x *ProgressParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ProgressParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2084,7 +2400,12 @@ func (x *ProgressParams) Validate() error {
 	if x.ProgressToken.IsZero() {
 		return &wire.Error{Kind: wire.ErrMissing, Path: "progressToken", Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownProgressParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2118,14 +2439,34 @@ func (x *Prompt) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Prompt) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Arguments != nil {
+		for i := range x.Arguments {
+			if err := x.Arguments[i].Validate(); err != nil {
+				return wire.Under("arguments["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	if x.Icons != nil {
+		for i := range x.Icons {
+			if err := x.Icons[i].Validate(); err != nil {
+				return wire.Under("icons["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownPrompt)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2153,14 +2494,15 @@ func (x *PromptArgument) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptArgument) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownPromptArgument)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2179,14 +2521,20 @@ func (x *PromptListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownPromptListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2206,9 +2554,10 @@ func (x *PromptMessage) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptMessage) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2222,7 +2571,7 @@ func (x *PromptMessage) Validate() error {
 	if x.Role == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "role", Msg: "empty"}
 	}
-	return nil
+	return x.Extra.Check(knownPromptMessage)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2244,14 +2593,15 @@ func (x *PromptReference) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *PromptReference) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownPromptReference)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2275,9 +2625,10 @@ func (x *ReadResourceParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ReadResourceParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2287,7 +2638,10 @@ func (x *ReadResourceParams) Validate() error {
 			return wire.Under("inputResponses", err)
 		}
 	}
-	return nil
+	if err := x.Meta.Validate(); err != nil {
+		return wire.Under("_meta", err)
+	}
+	return x.Extra.Check(knownReadResourceParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2312,9 +2666,10 @@ func (x *ReadResourceResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ReadResourceResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2330,7 +2685,12 @@ func (x *ReadResourceResult) Validate() error {
 	if x.TTLMs < 0 {
 		return &wire.Error{Kind: wire.ErrRange, Path: "ttlMs", Msg: "less than 0"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownReadResourceResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2354,14 +2714,23 @@ func (x *RequestMeta) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *RequestMeta) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.ClientCapabilities.Validate(); err != nil {
+		return wire.Under("io.modelcontextprotocol/clientCapabilities", err)
+	}
+	if x.ClientInfo != nil {
+		if err := x.ClientInfo.Validate(); err != nil {
+			return wire.Under("io.modelcontextprotocol/clientInfo", err)
+		}
+	}
+	return x.Extra.Check(knownRequestMeta)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2399,9 +2768,10 @@ func (x *Resource) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Resource) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2411,7 +2781,19 @@ func (x *Resource) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Icons != nil {
+		for i := range x.Icons {
+			if err := x.Icons[i].Validate(); err != nil {
+				return wire.Under("icons["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResource)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2477,9 +2859,10 @@ func (x *ResourceLink) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceLink) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2489,7 +2872,19 @@ func (x *ResourceLink) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Icons != nil {
+		for i := range x.Icons {
+			if err := x.Icons[i].Validate(); err != nil {
+				return wire.Under("icons["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceLink)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2508,14 +2903,20 @@ func (x *ResourceListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2550,9 +2951,10 @@ func (x *ResourceTemplate) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceTemplate) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2562,7 +2964,19 @@ func (x *ResourceTemplate) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Icons != nil {
+		for i := range x.Icons {
+			if err := x.Icons[i].Validate(); err != nil {
+				return wire.Under("icons["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceTemplate)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2581,14 +2995,15 @@ func (x *ResourceTemplateReference) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceTemplateReference) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownResourceTemplateReference)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2608,14 +3023,20 @@ func (x *ResourceUpdatedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResourceUpdatedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownResourceUpdatedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2634,14 +3055,20 @@ func (x *ResultMeta) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ResultMeta) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.ServerInfo != nil {
+		if err := x.ServerInfo.Validate(); err != nil {
+			return wire.Under("io.modelcontextprotocol/serverInfo", err)
+		}
+	}
+	return x.Extra.Check(knownResultMeta)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2664,14 +3091,20 @@ func (x *Root) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Root) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownRoot)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2723,9 +3156,10 @@ func (x *SamplingMessage) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SamplingMessage) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -2736,7 +3170,12 @@ func (x *SamplingMessage) Validate() error {
 	if x.Role == "" {
 		return &wire.Error{Kind: wire.ErrValue, Path: "role", Msg: "empty"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownSamplingMessage)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2809,14 +3248,60 @@ func (x *ServerCapabilities) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilities) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Completions != nil {
+		if err := x.Completions.CheckObject(); err != nil {
+			return wire.Under("completions", err)
+		}
+	}
+	if x.Experimental != nil {
+		if err := wire.CheckKeys(x.Experimental); err != nil {
+			return wire.Under("experimental", err)
+		}
+		for k, e1 := range x.Experimental {
+			if err := e1.CheckObject(); err != nil {
+				return wire.Under("experimental["+strconv.Quote(k)+"]", err)
+			}
+		}
+	}
+	if x.Extensions != nil {
+		if err := wire.CheckKeys(x.Extensions); err != nil {
+			return wire.Under("extensions", err)
+		}
+		for k, e1 := range x.Extensions {
+			if err := e1.CheckObject(); err != nil {
+				return wire.Under("extensions["+strconv.Quote(k)+"]", err)
+			}
+		}
+	}
+	if x.Logging != nil {
+		if err := x.Logging.CheckObject(); err != nil {
+			return wire.Under("logging", err)
+		}
+	}
+	if x.Prompts != nil {
+		if err := x.Prompts.Validate(); err != nil {
+			return wire.Under("prompts", err)
+		}
+	}
+	if x.Resources != nil {
+		if err := x.Resources.Validate(); err != nil {
+			return wire.Under("resources", err)
+		}
+	}
+	if x.Tools != nil {
+		if err := x.Tools.Validate(); err != nil {
+			return wire.Under("tools", err)
+		}
+	}
+	return x.Extra.Check(knownServerCapabilities)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2837,14 +3322,15 @@ func (x *ServerCapabilitiesPrompts) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesPrompts) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownServerCapabilitiesPrompts)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2868,14 +3354,15 @@ func (x *ServerCapabilitiesResources) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesResources) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownServerCapabilitiesResources)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2896,14 +3383,15 @@ func (x *ServerCapabilitiesTools) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ServerCapabilitiesTools) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownServerCapabilitiesTools)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2939,14 +3427,15 @@ func (x *StringSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *StringSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownStringSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -2977,14 +3466,15 @@ func (x *SubscriptionFilter) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SubscriptionFilter) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownSubscriptionFilter)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3004,14 +3494,23 @@ func (x *SubscriptionsAcknowledgedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SubscriptionsAcknowledgedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Notifications.Validate(); err != nil {
+		return wire.Under("notifications", err)
+	}
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownSubscriptionsAcknowledgedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3031,14 +3530,21 @@ func (x *SubscriptionsListenParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SubscriptionsListenParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Notifications.Validate(); err != nil {
+		return wire.Under("notifications", err)
+	}
+	if err := x.Meta.Validate(); err != nil {
+		return wire.Under("_meta", err)
+	}
+	return x.Extra.Check(knownSubscriptionsListenParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3058,9 +3564,10 @@ func (x *SubscriptionsListenResult) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SubscriptionsListenResult) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -3068,7 +3575,7 @@ func (x *SubscriptionsListenResult) Validate() error {
 	if err := x.Meta.Validate(); err != nil {
 		return wire.Under("_meta", err)
 	}
-	return nil
+	return x.Extra.Check(knownSubscriptionsListenResult)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3087,9 +3594,10 @@ func (x *SubscriptionsListenResultMeta) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *SubscriptionsListenResultMeta) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -3097,7 +3605,12 @@ func (x *SubscriptionsListenResultMeta) Validate() error {
 	if x.SubscriptionID.IsZero() {
 		return &wire.Error{Kind: wire.ErrMissing, Path: "io.modelcontextprotocol/subscriptionId", Msg: "missing"}
 	}
-	return nil
+	if x.ServerInfo != nil {
+		if err := x.ServerInfo.Validate(); err != nil {
+			return wire.Under("io.modelcontextprotocol/serverInfo", err)
+		}
+	}
+	return x.Extra.Check(knownSubscriptionsListenResultMeta)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3118,9 +3631,10 @@ func (x *TextContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TextContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -3130,7 +3644,12 @@ func (x *TextContent) Validate() error {
 			return wire.Under("annotations", err)
 		}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownTextContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3154,14 +3673,20 @@ func (x *TextResourceContents) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TextResourceContents) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownTextResourceContents)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3183,14 +3708,20 @@ func (x *TitledEnumItems) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TitledEnumItems) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.AnyOf {
+		if err := x.AnyOf[i].Validate(); err != nil {
+			return wire.Under("anyOf["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	return x.Extra.Check(knownTitledEnumItems)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3225,14 +3756,18 @@ func (x *TitledMultiSelectEnumSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TitledMultiSelectEnumSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Items.Validate(); err != nil {
+		return wire.Under("items", err)
+	}
+	return x.Extra.Check(knownTitledMultiSelectEnumSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3263,14 +3798,20 @@ func (x *TitledSingleSelectEnumSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *TitledSingleSelectEnumSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	for i := range x.OneOf {
+		if err := x.OneOf[i].Validate(); err != nil {
+			return wire.Under("oneOf["+strconv.Itoa(i)+"]", err)
+		}
+	}
+	return x.Extra.Check(knownTitledSingleSelectEnumSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3303,14 +3844,40 @@ func (x *Tool) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *Tool) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.InputSchema.CheckObject(); err != nil {
+		return wire.Under("inputSchema", err)
+	}
+	if x.Annotations != nil {
+		if err := x.Annotations.Validate(); err != nil {
+			return wire.Under("annotations", err)
+		}
+	}
+	if x.Icons != nil {
+		for i := range x.Icons {
+			if err := x.Icons[i].Validate(); err != nil {
+				return wire.Under("icons["+strconv.Itoa(i)+"]", err)
+			}
+		}
+	}
+	if x.OutputSchema != nil {
+		if err := x.OutputSchema.CheckObject(); err != nil {
+			return wire.Under("outputSchema", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownTool)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3343,14 +3910,15 @@ func (x *ToolAnnotations) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolAnnotations) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownToolAnnotations)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3371,14 +3939,15 @@ func (x *ToolChoice) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolChoice) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownToolChoice)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3397,14 +3966,20 @@ func (x *ToolListChangedParams) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolListChangedParams) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if x.Meta != nil {
+		if err := x.Meta.Validate(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownToolListChangedParams)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3432,9 +4007,10 @@ func (x *ToolResultContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolResultContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
@@ -3447,7 +4023,17 @@ func (x *ToolResultContent) Validate() error {
 			return wire.Under("content["+strconv.Itoa(i)+"]", err)
 		}
 	}
-	return nil
+	if x.StructuredContent != nil {
+		if err := x.StructuredContent.Check(); err != nil {
+			return wire.Under("structuredContent", err)
+		}
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownToolResultContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3469,14 +4055,23 @@ func (x *ToolUseContent) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *ToolUseContent) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Input.CheckObject(); err != nil {
+		return wire.Under("input", err)
+	}
+	if x.Meta != nil {
+		if err := x.Meta.CheckObject(); err != nil {
+			return wire.Under("_meta", err)
+		}
+	}
+	return x.Extra.Check(knownToolUseContent)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3499,14 +4094,15 @@ func (x *UnsupportedProtocolVersionData) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *UnsupportedProtocolVersionData) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownUnsupportedProtocolVersionData)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3528,14 +4124,15 @@ func (x *UntitledEnumItems) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *UntitledEnumItems) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownUntitledEnumItems)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3570,14 +4167,18 @@ func (x *UntitledMultiSelectEnumSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *UntitledMultiSelectEnumSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	if err := x.Items.Validate(); err != nil {
+		return wire.Under("items", err)
+	}
+	return x.Extra.Check(knownUntitledMultiSelectEnumSchema)
 }
 
 // Clone returns a copy that shares nothing with x, nor with the message that x
@@ -3608,12 +4209,13 @@ func (x *UntitledSingleSelectEnumSchema) detach() {
 	x.Extra = x.Extra.Clone()
 }
 
-// Validate reports the first thing in x that the specification does not allow:
-// a bound, a union or id that is missing, an empty string for a required one of
-// a set. Decoding does not ask for it.
+// Validate reports the first thing in x that the specification does not allow
+// or that cannot be written as it is: a bound, a union or id that is missing,
+// an empty string for a required one of a set, a raw value that is not JSON.
+// Decoding does not ask for it.
 func (x *UntitledSingleSelectEnumSchema) Validate() error {
 	if x == nil {
 		return &wire.Error{Kind: wire.ErrMissing, Msg: "missing"}
 	}
-	return nil
+	return x.Extra.Check(knownUntitledSingleSelectEnumSchema)
 }
