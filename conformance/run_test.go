@@ -98,6 +98,51 @@ func TestRunSelectsChecks(t *testing.T) {
 	require.Error(t, err)
 }
 
+// TestPatternsSelect holds by what a pattern selects checks.
+func TestPatternsSelect(t *testing.T) {
+	judged := func(patterns ...string) map[string][]string {
+		out := map[string][]string{}
+		rep, err := run(t, checktest.Server{}, conformance.Options{Checks: patterns})
+		require.NoError(t, err)
+		for _, v := range rep.Results {
+			out[v.ID] = append(out[v.ID], v.Revision)
+		}
+		return out
+	}
+	both, old, modern := []string{"2025-11-25", "2026-07-28"}, []string{"2025-11-25"}, []string{"2026-07-28"}
+	require.Equal(t, map[string][]string{"id-echo": both}, judged("id-echo"))
+	require.Equal(t, map[string][]string{"unknown-resource": old}, judged("legacy/resources-not-found"), "a requirement of one era selects no judging of the other")
+	require.Equal(t, map[string][]string{"exit-on-eof": modern, "exit-with-subscription": modern, "ping-answered": old}, judged("modern/stdio-exit-*", "legacy/ping-answered"))
+	area := judged("pagination")
+	require.Equal(t, both, area["bad-cursor-refused"], "both eras call the area by one name")
+	require.NotContains(t, area, "id-echo")
+
+	for _, o := range []conformance.Options{
+		{Checks: []string{""}},
+		{Checks: []string{"id-echo", ""}},
+		{Checks: []string{"modern/*"}, Revisions: []string{"2025-11-25"}},
+		{Checks: []string{"no-such"}},
+	} {
+		_, err := conformance.Select(o)
+		require.Error(t, err, "%v", o)
+	}
+	_, err := run(t, checktest.Server{Versions: []string{"2025-11-25"}}, conformance.Options{Checks: []string{"modern/*"}})
+	require.ErrorIs(t, err, conformance.ErrNoCheck, "the server speaks no revision in which one of them holds")
+}
+
+// TestRefusedHandshakeIsShown holds that who agrees to no revision is quoted.
+func TestRefusedHandshakeIsShown(t *testing.T) {
+	_, err := run(t, checktest.Server{Output: func(_ *checktest.Conn, r *checktest.Request, _ string) string {
+		return `{"jsonrpc":"2.0","id":` + string(r.ID) + `,"error":{"code":-32000,"message":"the licence has expired"}}`
+	}}, conformance.Options{})
+	var none *conformance.RevisionError
+	require.ErrorAs(t, err, &none)
+	require.Len(t, none.Frames, 4, "one question and answer for each way of asking: %v", none.Frames)
+	require.Contains(t, err.Error(), `"method":"initialize"`)
+	require.Contains(t, err.Error(), `"method":"server/discover"`)
+	require.Contains(t, err.Error(), "the licence has expired")
+}
+
 // TestRunCallsReadOnlyToolsOnly holds which tools are called.
 func TestRunCallsReadOnlyToolsOnly(t *testing.T) {
 	called := func(o conformance.Options) (names map[string]bool) {

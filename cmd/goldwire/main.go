@@ -17,6 +17,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/goldwire/goldwire/conformance/report"
 )
 
 // Exit codes of every command.
@@ -76,7 +78,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		exit = &exitError{exitUsage, err} // cobra's own: an unknown command, too many arguments
 	}
 	if exit.err != nil {
-		fmt.Fprintln(stderr, "goldwire:", exit.err)
+		fmt.Fprintln(stderr, "goldwire:", report.Plain(exit.err.Error())) // it may quote a server
 	}
 	if exit.code == exitUsage {
 		hint := "Run " + cmd.CommandPath() + " --help for what there is"

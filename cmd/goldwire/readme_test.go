@@ -30,6 +30,7 @@ func blocks(text, language string) []string {
 // TestReadmeProgramsTalk builds the programs of the README, lets the client
 // call the server, judges the server, and reads what the third prints.
 func TestReadmeProgramsTalk(t *testing.T) {
+	t.Setenv("GORACE", "atexit_sleep_ms=0")
 	programs := blocks(readme(t), "go")
 	require.Len(t, programs, 3)
 	dir := t.TempDir()

@@ -172,6 +172,8 @@ func (t *Trace) why() string {
 		return how
 	}
 	switch f := b.line; {
+	case b.hung && f.proper():
+		return how + " after " + f.Method
 	case f == b.request:
 		return how + " instead of answering " + f.Method
 	case f.proper():

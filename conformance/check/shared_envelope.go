@@ -71,6 +71,30 @@ func envelopeProbes() []Probe {
 func envelopeChecks() []Check {
 	return []Check{
 		{
+			ID: "requests-answered-once", Title: "requests sent at once are each answered exactly once", Layer: JSONRPC,
+			Requirements: []string{"legacy/jsonrpc-request-answered", "modern/jsonrpc-one-response-per-request"},
+			Judge: func(c *Case) {
+				s := c.Step("pipeline")
+				if s != nil {
+					for _, req := range s.Sent() {
+						if c.Answer(req) != nil {
+							c.Saw()
+						}
+					}
+				}
+				for _, t := range c.Traces {
+					c.unanswered(t, s)
+					c.answeredTwice(t)
+				}
+				for _, t := range c.Offers {
+					if t.Revision == c.Revision {
+						c.answeredTwice(t)
+					}
+				}
+				c.flooded()
+			},
+		},
+		{
 			ID: "id-echo", Title: "an answer repeats the id of its request, type included", Layer: JSONRPC,
 			Requirements: []string{"legacy/jsonrpc-response-id-echo", "modern/jsonrpc-result-id-echo"},
 			Judge: func(c *Case) {
@@ -222,30 +246,6 @@ func envelopeChecks() []Check {
 			Judge:        func(c *Case) { c.Unanswered("notification/unknown") },
 		},
 		{
-			ID: "requests-answered-once", Title: "requests sent at once are each answered exactly once", Layer: JSONRPC,
-			Requirements: []string{"legacy/jsonrpc-request-answered", "modern/jsonrpc-one-response-per-request"},
-			Judge: func(c *Case) {
-				s := c.Step("pipeline")
-				if s != nil {
-					for _, req := range s.Sent() {
-						if c.Answer(req) != nil {
-							c.Saw()
-						}
-					}
-				}
-				for _, t := range c.Traces {
-					c.unanswered(t, s)
-					c.answeredTwice(t)
-				}
-				for _, t := range c.Offers {
-					if t.Revision == c.Revision {
-						c.answeredTwice(t)
-					}
-				}
-				c.flooded()
-			},
-		},
-		{
 			ID: "answers-belong", Title: "every response answers a request that was made", Layer: JSONRPC,
 			Requirements: []string{"legacy/jsonrpc-response-id-echo", "modern/jsonrpc-error-id-echo"}, Soft: true,
 			Judge: func(c *Case) {
@@ -378,10 +378,16 @@ func (c *Case) unanswered(t *Trace, but *Step) {
 			return // told of already
 		}
 		observed := "none: " + b.how
-		if b.line != b.request {
+		switch {
+		case b.line != b.request:
 			observed += " after " + b.line.Method
+		case b.hung:
+			observed = "none, and none to later requests"
 		}
 		c.Broken(b.request, "an answer to this request", observed)
+	case b.line != nil && b.line.proper():
+		// It ended so soon that the next request was not even sent.
+		c.Broken(b.line, "a server that goes on and answers what comes next", b.how+" after "+b.line.Method)
 	case b.line == nil && !b.hung:
 		c.Tolerated(t.frameAt(b.at), "a server that works as long as its client needs it", b.how+" between two requests")
 	}

@@ -113,6 +113,10 @@ func framingChecks() []Check {
 						continue
 					}
 					switch {
+					case e.Kind == transcript.KindSent && !closed:
+						// Ended for another reason, before its input did.
+						c.Blocked(or(s.Trace.why(), "the session ended"))
+						return
 					case e.Kind == transcript.KindEOF && string(e.Data) == ">":
 						closed, at = true, i
 					case e.Kind == transcript.KindExit && closed:

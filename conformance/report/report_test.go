@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -181,6 +182,84 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
+// TestBlockedMustIsNoCleanBill holds that nothing is called conformant of which
+// a part that has to hold was not judged.
+func TestBlockedMustIsNoCleanBill(t *testing.T) {
+	blocked := func(level result.Level, mild string) result.Check {
+		return result.Check{ID: "x", Revision: "2025-11-25", Verdict: result.Blocked, Level: level, Mild: mild, Reason: "it exited with status 1 instead of answering tools/list"}
+	}
+	pass := result.Check{ID: "y", Verdict: result.Pass, Level: "MUST"}
+	fail := result.Check{ID: "z", Verdict: result.Fail, Level: "MUST"}
+	for _, c := range []struct {
+		results []result.Check
+		code    int
+		last    string
+	}{
+		{[]result.Check{pass, blocked("MUST", "")}, ExitNoResult, "not judged whole: 1 check blocked, none of 1 check judged failed, 0 warnings"},
+		{[]result.Check{pass, blocked("MUST NOT", "")}, ExitNoResult, "not judged whole: 1 check blocked, none of 1 check judged failed, 0 warnings"},
+		{[]result.Check{pass, blocked("SHOULD", "")}, ExitConformant, "conformant: 1 check judged, 0 warnings; not judged whole: 1 check blocked"},
+		{[]result.Check{pass, blocked("MUST", "it is only implied")}, ExitConformant, "conformant: 1 check judged, 0 warnings; not judged whole: 1 check blocked"},
+		{[]result.Check{pass, fail, blocked("MUST", "")}, ExitBroken, "not conformant: 1 failure, 0 warnings of 2 checks judged; not judged whole: 1 check blocked"},
+		{[]result.Check{blocked("MUST", "")}, ExitNoResult, "no result: nothing could be judged"},
+	} {
+		r := &result.Report{Revisions: []string{"2025-11-25"}, Results: c.results}
+		require.Equal(t, c.code, ExitCode(r))
+		var b bytes.Buffer
+		require.NoError(t, Text(&b, r, TextOptions{}))
+		require.Contains(t, b.String(), "BLOCKED  1 check  2025-11-25\n  reason    it exited with status 1 instead of answering tools/list\n  checks    x\n")
+		require.True(t, strings.HasSuffix(b.String(), "\n"+c.last+"\n"), b.String())
+	}
+}
+
+// TestBlockedChecksAreGrouped holds that many checks of one cause take few
+// lines.
+func TestBlockedChecksAreGrouped(t *testing.T) {
+	r := &result.Report{}
+	for _, rev := range []string{"2025-11-25", "2026-07-28"} {
+		for i := range 30 {
+			r.Results = append(r.Results, result.Check{ID: fmt.Sprintf("check-%d", i), Revision: rev, Verdict: result.Blocked, Reason: "it hung"})
+		}
+	}
+	var b bytes.Buffer
+	require.NoError(t, Text(&b, r, TextOptions{}))
+	require.Contains(t, b.String(), "BLOCKED  30 checks  2025-11-25, 2026-07-28\n  reason    it hung\n  checks    check-0, check-1,")
+	require.Less(t, strings.Count(b.String(), "\n"), 20)
+}
+
+// TestFindingsComeFromTheBytesUp holds that the root stands before what it
+// causes.
+func TestFindingsComeFromTheBytesUp(t *testing.T) {
+	r := &result.Report{}
+	for _, layer := range []string{"feature", "protocol", "", "jsonrpc", "carrier"} {
+		r.Results = append(r.Results, result.Check{ID: "of-" + layer, Layer: layer, Verdict: result.Fail}, result.Check{ID: "soft-" + layer, Layer: layer, Verdict: result.Warn})
+	}
+	var b bytes.Buffer
+	require.NoError(t, Text(&b, r, TextOptions{}))
+	var got []string
+	for line := range strings.Lines(b.String()) {
+		if w := strings.Fields(line); len(w) > 1 && (w[0] == "FAIL" || w[0] == "WARN") {
+			got = append(got, w[1])
+		}
+	}
+	require.Equal(t, []string{"of-carrier", "of-jsonrpc", "of-protocol", "of-feature", "of-", "soft-carrier", "soft-jsonrpc", "soft-protocol", "soft-feature", "soft-"}, got)
+}
+
+// TestWarningOfAMustSaysWhy holds that nobody wonders at a MUST that is not a
+// failure.
+func TestWarningOfAMustSaysWhy(t *testing.T) {
+	text := func(c result.Check) string {
+		var b bytes.Buffer
+		require.NoError(t, Text(&b, &result.Report{Results: []result.Check{c}}, TextOptions{}))
+		return b.String()
+	}
+	c := result.Check{ID: "x", Level: "MUST", Sentence: "It holds.", Verdict: result.Warn, Mild: "no key word states it"}
+	require.Contains(t, text(c), "\n  MUST (told as a warning): It holds.\n  warning   since no key word states it\n")
+	c.Verdict, c.Mild = result.Fail, ""
+	require.Contains(t, text(c), "\n  MUST: It holds.\n")
+	c.Verdict, c.Level = result.Warn, "SHOULD"
+	require.Contains(t, text(c), "\n  SHOULD: It holds.\n")
+}
+
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk full") }
@@ -198,4 +277,5 @@ func TestPlainAndCut(t *testing.T) {
 	require.Equal(t, 14, utf8.RuneCountInString(cut(strings.Repeat("ä", 100), 14)))
 	require.Equal(t, "tools", Area(&result.Check{ID: "x-y", Requirements: []string{"legacy/tools-z"}}))
 	require.Equal(t, "x", Area(&result.Check{ID: "x-y"}))
+	require.Equal(t, "resources", Area(&result.Check{ID: "x-y", Requirements: []string{"modern/res-list"}}))
 }

@@ -24,7 +24,8 @@ type TextOptions struct {
 // Text prints a report for people: each broken rule with its sentence, level
 // and place in the specification, what was expected, what was observed and
 // the traffic around it; then what could not be judged, by its reason, and
-// tables of the verdicts. Failures come before warnings, and each of them from
+// tables of the verdicts by revision and, where something was found or
+// blocked, by area (all areas when verbose). Failures come before warnings, and each of them from
 // the bytes up, as a fault of the lower layers often shows in the upper ones
 // again. A finding that is the same in several revisions is told once. What the
 // peer sent cannot reach the terminal as a control sequence.
@@ -146,8 +147,8 @@ func depth(layer string) int {
 // blocked lists the checks that could not look, by the reason.
 func (p *printer) blocked(r *result.Report) {
 	type block struct {
-		revision, reason string
-		ids              []string
+		reason         string
+		revisions, ids []string
 	}
 	var order []*block
 	for i := range r.Results {
@@ -155,15 +156,21 @@ func (p *printer) blocked(r *result.Report) {
 		if c.Verdict != result.Blocked {
 			continue
 		}
-		at := slices.IndexFunc(order, func(b *block) bool { return b.revision == c.Revision && b.reason == c.Reason })
+		at := slices.IndexFunc(order, func(b *block) bool { return b.reason == c.Reason })
 		if at < 0 {
 			at = len(order)
-			order = append(order, &block{revision: c.Revision, reason: c.Reason})
+			order = append(order, &block{reason: c.Reason})
 		}
-		order[at].ids = append(order[at].ids, c.ID)
+		b := order[at]
+		if !slices.Contains(b.revisions, c.Revision) {
+			b.revisions = append(b.revisions, c.Revision)
+		}
+		if !slices.Contains(b.ids, c.ID) {
+			b.ids = append(b.ids, c.ID)
+		}
 	}
 	for _, b := range order {
-		p.printf("%s  %s  %s\n", p.paint(colours[result.Blocked], "BLOCKED"), p.paint("1", plural(len(b.ids), "check", "checks")), b.revision)
+		p.printf("%s  %s  %s\n", p.paint(colours[result.Blocked], "BLOCKED"), p.paint("1", plural(len(b.ids), "check", "checks")), strings.Join(b.revisions, ", "))
 		p.wrap("  reason    ", "            ", plain(or(b.reason, "none was given")))
 		p.wrap("  checks    ", "            ", plain(strings.Join(b.ids, ", ")))
 		p.printf("\n")
@@ -307,10 +314,8 @@ func (p *printer) tables(r *result.Report) {
 	if len(r.Results) == 0 {
 		return
 	}
-	if len(r.Revisions) > 1 {
-		p.table("revision", r, func(c *result.Check) string { return c.Revision }, false)
-	}
-	p.table("area", r, Area, true)
+	p.table("revision", r, func(c *result.Check) string { return c.Revision }, false)
+	p.table("area", r, Area, !p.o.Verbose)
 }
 
 // Area is the part of the protocol a result is about: that of its first
@@ -322,7 +327,9 @@ func Area(c *result.Check) string {
 	return catalogue.AreaOf(c.ID)
 }
 
-func (p *printer) table(title string, r *result.Report, of func(*result.Check) string, total bool) {
+// table counts the verdicts of each group. With few, the rows of groups in which
+// all went well are left out.
+func (p *printer) table(title string, r *result.Report, of func(*result.Check) string, few bool) {
 	counts := map[string]result.Summary{}
 	for i := range r.Results {
 		c := &r.Results[i]
@@ -334,9 +341,15 @@ func (p *printer) table(title string, r *result.Report, of func(*result.Check) s
 	}
 	names := make([]string, 0, len(counts))
 	width := len(title)
-	for k := range counts {
+	for k, s := range counts {
+		if few && s[result.Fail]+s[result.Warn]+s[result.Blocked]+s[result.Error] == 0 {
+			continue
+		}
 		names = append(names, k)
 		width = max(width, utf8.RuneCountInString(plain(k)))
+	}
+	if len(names) == 0 {
+		return
 	}
 	slices.Sort(names)
 	row := func(name string, cell func(result.Verdict) string) {
@@ -362,7 +375,7 @@ func (p *printer) table(title string, r *result.Report, of func(*result.Check) s
 	for _, k := range names {
 		row(k, number(counts[k]))
 	}
-	if total {
+	if !few && len(names) > 1 {
 		row("total", number(r.Summary()))
 	}
 	p.printf("\n")
@@ -406,9 +419,11 @@ func plural(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// plain makes text from elsewhere harmless for a terminal: control and format
+// Plain makes text from elsewhere harmless for a terminal: control and format
 // characters (which could move the cursor or reverse the reading order) are
 // shown as escapes. Newlines stay.
+func Plain(s string) string { return plain(s) }
+
 func plain(s string) string {
 	bad := func(r rune) bool {
 		return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) || r == utf8.RuneError
