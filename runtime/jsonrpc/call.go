@@ -32,6 +32,8 @@ type CallOptions struct {
 	StrictResult bool
 	// Header is handed to the carrier with the request's frame.
 	Header map[string][]string
+
+	trace Trace // of WithTrace
 }
 
 type callOptionsKey struct{}
@@ -79,6 +81,7 @@ type call struct {
 	header   map[string][]string
 	heard    func([]wire.Problem)
 	strict   bool
+	trace    *Trace   // nil for none
 	in       *inbound // the request that it is made for
 	relayed  *inbound // the request of another connection that it is made for
 	quiet    bool     // a subscription: nobody waits for its answer
@@ -125,6 +128,9 @@ func (c *Conn) beginFor(ctx context.Context, method string, result wire.Decoder,
 		w.in = in
 	default:
 		w.direct = true
+	}
+	if o.trace != (Trace{}) {
+		w.trace = &o.trace
 	}
 	w.timeout = pick(o.Timeout, c.o.Timeout, defaultTimeout)
 	hard := pick(o.MaxTimeout, c.o.MaxTimeout, defaultMaxTimeout)
@@ -339,9 +345,16 @@ func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) erro
 	b = wire.AppendString(b, w.method)
 	stage := StageSend
 	var err error
+	if params == nil && w.trace != nil {
+		params = rawAppender(nil)
+	}
 	if params != nil {
 		b = append(b, `,"params":`...)
+		n := len(b)
 		b = params.AppendJSON(b)
+		if w.trace != nil {
+			b = addTrace(b, n, w.trace)
+		}
 	}
 	b = append(b, '}')
 	if params != nil {
@@ -355,7 +368,7 @@ func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) erro
 	}
 	switch {
 	case err != nil:
-	case w.in != nil:
+	case w.in != nil && !c.rules.CallStreams:
 		w.in.sending.Lock()
 		if w.in.closed() {
 			err = &StateError{Op: w.method + " for a request that is over", From: c.State(), To: c.State()}
@@ -861,20 +874,50 @@ func CallTyped[R, P any, PR interface {
 	wire.Decoder
 }, PP Params[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
 	r := PR(new(R))
-	w, err := c.begin(ctx, method, r)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.roundTrip(ctx, w, withMetadata(c, w, params)); err != nil {
+	if err := callInto(ctx, c, method, r, params); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// callInto makes a call, through the middleware, and decodes its result into r.
+func callInto[P any, PP Params[P]](ctx context.Context, c *Conn, method string, r wire.Decoder, params PP) error {
+	if c.wrapped() {
+		return c.leave(ctx, method, func(ctx context.Context) error { return callPlain(ctx, c, method, r, params) })
+	}
+	return callPlain(ctx, c, method, r, params)
+}
+
+func callPlain[P any, PP Params[P]](ctx context.Context, c *Conn, method string, r wire.Decoder, params PP) error {
+	w, err := c.begin(ctx, method, r)
+	if err != nil {
+		return err
+	}
+	return c.roundTrip(ctx, w, withMetadata(c, w, params))
 }
 
 // CallRaw calls a method with raw params (nil: none) and returns the raw
 // result, which is the caller's. The connection's _meta is not added; a progress
 // token is replaced as CallTyped does it.
 func CallRaw(ctx context.Context, c *Conn, method string, params wire.Raw) (wire.Raw, error) {
+	if c.wrapped() {
+		return callRawWrapped(ctx, c, method, params)
+	}
+	return callRaw(ctx, c, method, params)
+}
+
+func callRawWrapped(ctx context.Context, c *Conn, method string, params wire.Raw) (r wire.Raw, err error) {
+	err = c.leave(ctx, method, func(ctx context.Context) (err error) {
+		r, err = callRaw(ctx, c, method, params)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func callRaw(ctx context.Context, c *Conn, method string, params wire.Raw) (wire.Raw, error) {
 	w, err := c.begin(ctx, method, nil)
 	if err != nil {
 		return nil, err
@@ -898,6 +941,6 @@ func (c *Conn) Ping(ctx context.Context) error {
 	if svc := c.Service(); svc != nil && !svc.rules.Ping {
 		return &DirectionError{Method: methodPing, Revision: svc.o.Revision, Side: c.side}
 	}
-	_, err := CallRaw(ctx, c, methodPing, nil)
+	_, err := callRaw(ctx, c, methodPing, nil)
 	return err
 }

@@ -503,8 +503,13 @@ func (c *Conn) finishClose(ctx context.Context) error {
 		select {
 		case <-c.done:
 			return nil
+		default:
+		}
+		select {
+		case <-c.done:
+			return nil
 		case <-ctx.Done():
-			return ctx.Err()
+			return ContextError(ctx)
 		}
 	}
 	var err error

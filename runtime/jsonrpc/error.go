@@ -32,8 +32,10 @@ const (
 // Goldwire's own codes. They lie outside the range that JSON-RPC and the
 // protocol reserve (-32768 to -32000).
 const (
-	CodeOverloaded   int64 = -31001 // a bound was reached: try again later
+	CodeOverloaded   int64 = -31001 // a bound was reached: try again after data.retryAfterMs
 	CodeShuttingDown int64 = -31002 // the peer drains and takes no new requests
+	CodeRateLimited  int64 = -31003 // too many requests in a time: try again after data.retryAfterMs
+	CodeCircuitOpen  int64 = -31004 // what lies behind fails and is left alone: try again after data.retryAfterMs
 )
 
 // Error is the error of a JSON-RPC answer: made by a handler, or received from

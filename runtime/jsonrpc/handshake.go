@@ -234,13 +234,13 @@ const otherEraTimeout = 5 * time.Second
 func (c *Conn) askOtherEra(ctx context.Context, method string) []string {
 	ctx = WithCallOptions(ctx, CallOptions{Timeout: new(otherEraTimeout)})
 	if method == methodInitialize {
-		raw, err := CallRaw(ctx, c, methodDiscover, discoverParams())
+		raw, err := callRaw(ctx, c, methodDiscover, discoverParams())
 		if err != nil {
 			return supportedBy(err)
 		}
 		return versionsIn(raw.Get("supportedVersions"))
 	}
-	raw, err := CallRaw(ctx, c, methodInitialize, initializeParams())
+	raw, err := callRaw(ctx, c, methodInitialize, initializeParams())
 	if err != nil {
 		return supportedBy(err)
 	}

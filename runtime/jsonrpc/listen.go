@@ -456,7 +456,7 @@ func (l *listenStream) result() []byte {
 	b = append(b, `{"resultType":"complete",`...)
 	b = append(appendSubscription(b, l.in.id), '}')
 	if l.in.svc.info != nil {
-		b = addServerInfo(b, n, l.in.svc.info, false)
+		b = addMeta(b, n, metaServerInfo, l.in.svc.info, false)
 	}
 	return append(b, '}')
 }

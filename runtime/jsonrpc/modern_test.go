@@ -314,7 +314,7 @@ func TestRounds(t *testing.T) {
 // declared, and must ask for something.
 func TestInputNeedsCapability(t *testing.T) {
 	var need *inputRequired
-	p := newTap(t, newServer{CallTool: func(context.Context, *newParams) (*result, error) { return nil, need }}, jsonrpc.ServerSide)
+	p := newTap(t, newServer{Options: jsonrpc.Options{Logger: quiet}, CallTool: func(context.Context, *newParams) (*result, error) { return nil, need }}, jsonrpc.ServerSide)
 	call := func(caps string) string {
 		return "> " + request("1", "tools/call", strings.Replace(modern(""), `{}}`, caps+`}`, 1))
 	}

@@ -58,11 +58,7 @@ func CallInput[R, I, P any, PR interface {
 	ResultError
 }, PP Params[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
 	o := new(inputOutcome[R, I, PR, PI])
-	w, err := c.begin(ctx, method, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.roundTrip(ctx, w, withMetadata(c, w, params)); err != nil {
+	if err := callInto(ctx, c, method, o, params); err != nil {
 		return nil, err
 	}
 	switch {
@@ -112,11 +108,7 @@ func CallTask[R, T, P any, PR interface {
 	ResultError
 }, PP Params[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
 	o := new(taskOutcome[R, T, PR, PT])
-	w, err := c.begin(ctx, method, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.roundTrip(ctx, w, withMetadata(c, w, params)); err != nil {
+	if err := callInto(ctx, c, method, o, params); err != nil {
 		return nil, err
 	}
 	if o.task != nil {

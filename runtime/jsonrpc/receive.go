@@ -859,7 +859,7 @@ func (s *Service) unknown() *entry {
 			return out, err
 		}
 		if s.info != nil {
-			out = addServerInfo(out, n, s.info, false)
+			out = addMeta(out, n, metaServerInfo, s.info, false)
 		}
 		return out, nil
 	}}
@@ -914,7 +914,7 @@ func (c *Conn) answer(e *entry, in *inbound, buf *buffer) (code int64) {
 	out = in.id.AppendJSON(out)
 	out = append(out, `,"result":`...)
 	start := len(out)
-	out, err := e.call(in, in.params, out)
+	out, err := in.enter(e, out)
 	if err != nil && in.method == methodCallTool && in.svc.rules.ToolInputErrors {
 		if ae := argumentError(err); ae != nil {
 			out, err = in.svc.toolFailed(out[:start], ae.Error()), nil
@@ -927,7 +927,7 @@ func (c *Conn) answer(e *entry, in *inbound, buf *buffer) (code int64) {
 		} else {
 			out = re.AppendJSON(out[:start])
 			if err = badResult(out[start:], re); err == nil && in.svc.info != nil {
-				out = addServerInfo(out, start, in.svc.info, false)
+				out = addMeta(out, start, metaServerInfo, in.svc.info, false)
 			}
 		}
 	}
@@ -976,7 +976,7 @@ func (c *Conn) invoke(e *entry, in *inbound, out []byte) (b []byte, err error) {
 			b, err = out, c.panicked(in, v)
 		}
 	}()
-	return e.call(in, in.params, out)
+	return in.enter(e, out)
 }
 
 func (c *Conn) panicked(in *inbound, v any) error {
@@ -1028,7 +1028,7 @@ func (s *Service) toolFailed(out []byte, text string) []byte {
 	out = wire.AppendString(out, text)
 	out = append(out, `}],"isError":true}`...)
 	if s.info != nil {
-		out = addServerInfo(out, n, s.info, true)
+		out = addMeta(out, n, metaServerInfo, s.info, true)
 	}
 	return out
 }

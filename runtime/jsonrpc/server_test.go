@@ -376,7 +376,7 @@ func TestDepth(t *testing.T) {
 
 // TestUnknown: the catch-all gets what nobody registered.
 func TestUnknown(t *testing.T) {
-	p := oldTap(t, oldServer{Unknown: func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
+	p := oldTap(t, oldServer{Options: jsonrpc.Options{Logger: quiet}, Unknown: func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
 		if method == "x/bad" {
 			return wire.Raw(`5`), nil
 		}
