@@ -1,0 +1,623 @@
+package streamhttp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/sse"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+const (
+	maxReissues  = 3 // of one call
+	maxResumes   = 8 // of one stream, without an event between them
+	firstReissue = 200 * time.Millisecond
+	// ownIDs is where the ids of requests that the link makes itself begin,
+	// far from those of the connection and still exact in every JSON
+	// implementation.
+	ownIDs = 1 << 52
+)
+
+// backoff is how long to wait before the given try, from 1 on: doubled each
+// time up to the most, and a random part of it less, so that clients that lost
+// a server together do not come back together.
+func backoff(try int, first, most time.Duration) time.Duration {
+	d := most
+	if try <= 16 {
+		d = min(first<<(try-1), most)
+	}
+	return d - time.Duration(rand.Int64N(int64(d)/2+1))
+}
+
+// flight is one request under way, and the way back of the messages that come
+// on its stream. It is a jsonrpc.Exchange.
+type flight struct {
+	l      *Link
+	w      jsonrpc.Waiter // nil for requests of the link's own, and for no request
+	cancel context.CancelFunc
+	method string
+	id     jsonrpc.ID // the caller's
+	wireID jsonrpc.ID // what was sent: another one when it was made again
+	tool   string     // of a tools/call
+	// stateless: the request stands alone.
+	stateless bool
+	keep      bool // an answer is kept here and not handed on
+	begun     atomic.Bool
+	taken     atomic.Bool
+
+	answered bool
+	answer   []byte // if keep
+	other    string // id of an answer that was none to this
+	lastID   []byte // of the stream's events
+	retry    time.Duration
+	hasRetry bool
+}
+
+// Notify sends a message that belongs to the request that came on this stream.
+func (x *flight) Notify(ctx context.Context, f jsonrpc.Frame) error { return x.l.Send(ctx, f) }
+
+// Reply posts the answer to a request that came on this stream.
+func (x *flight) Reply(ctx context.Context, f jsonrpc.Frame) error {
+	if len(f.Data) == 0 {
+		return nil
+	}
+	return x.l.Send(ctx, f)
+}
+
+// Detach has nothing to do: a client's receiver does not block.
+func (x *flight) Detach() {}
+
+// enter registers a flight, so that Wake and Close can end it.
+func (l *Link) enter(x *flight) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.calls[x] = struct{}{}
+	l.work.Add(1)
+	return true
+}
+
+func (l *Link) leave(x *flight) {
+	l.mu.Lock()
+	delete(l.calls, x)
+	l.mu.Unlock()
+	l.work.Done()
+}
+
+// Wake ends a call whose wait is over.
+func (l *Link) Wake(w jsonrpc.Waiter) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for x := range l.calls {
+		if x.w == w && w != nil {
+			x.cancel()
+		}
+	}
+}
+
+// Call sends a request and reads the response until the answer is there.
+func (l *Link) Call(ctx context.Context, f jsonrpc.Frame, w jsonrpc.Waiter) error {
+	hd := readOutgoing(f.Data)
+	x := &flight{l: l, w: w, method: hd.method, id: hd.id, stateless: hd.stated}
+	err := l.fly(ctx, x, f, &hd)
+	switch {
+	case err == nil, w.Done():
+		return nil
+	case ctx.Err() != nil && x.taken.Load():
+		return nil // the caller cancels it
+	}
+	return err
+}
+
+// fly is a call of the connection's or of the link's own.
+func (l *Link) fly(parent context.Context, x *flight, f jsonrpc.Frame, hd *outgoing) error {
+	// What is read belongs to the link once the answer is there: so the
+	// request has a context of its own, which the caller's ends.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	x.cancel = cancel
+	if !l.enter(x) {
+		cancel()
+		return jsonrpc.ErrClosed
+	}
+	stop := context.AfterFunc(parent, cancel)
+	done := func() {
+		stop()
+		cancel()
+		l.leave(x)
+	}
+	drain, err := l.call(ctx, x, f, hd)
+	if drain == nil {
+		done()
+		return err
+	}
+	// The server has not ended the stream yet. What still comes is taken,
+	// and the connection saved, without holding up the answer.
+	stop()
+	go func() {
+		defer done()
+		t := time.AfterFunc(drainTime, cancel)
+		defer t.Stop()
+		drain()
+	}()
+	return err
+}
+
+// call makes a request until it is answered. drain, if any, reads what is left
+// of the response.
+func (l *Link) call(ctx context.Context, x *flight, f jsonrpc.Frame, hd *outgoing) (drain func(), err error) {
+	data := f.Data
+	x.wireID = x.id
+	restarted, refreshed := false, false
+	for try := 1; ; {
+		s, err := l.currentSession(ctx, x)
+		if err != nil {
+			return nil, err
+		}
+		h, err := l.callHeaders(x, s, f.Header, hd)
+		if err != nil {
+			return nil, err
+		}
+		x.begun.Store(false)
+		drain, err := l.post(ctx, x, s, h, data)
+		if err == nil || x.answered || ctx.Err() != nil {
+			return drain, err
+		}
+		rpc, _ := err.(*jsonrpc.Error)
+		switch {
+		case refusal(err) == http.StatusNotFound && s != nil && s.id != "" && !restarted:
+			// The session is gone (basic/transports, session management);
+			// the request was not looked at.
+			restarted = true
+			if err := l.restart(ctx, s.epoch); err != nil {
+				return nil, &SessionError{Err: err}
+			}
+			continue
+		case rpc != nil && rpc.Code == jsonrpc.CodeHeaderMismatch && x.method == methodToolsCall && x.stateless && !x.keep && !refreshed:
+			// (basic/transports/streamable-http#client-behavior, 2026-07-28)
+			refreshed = true
+			if l.refreshTools(ctx, data) != nil {
+				return nil, err
+			}
+			l.notice(Notice{Kind: ToolsRefreshed, Method: x.method, Err: err})
+		case rpc != nil || !broken(err) || !x.begun.Load():
+			return nil, err
+		case !x.stateless || !l.repeatable(x):
+			if x.method == methodInitialize || x.method == methodDiscover || x.method == methodListen || readOnly(x.method) {
+				return nil, err
+			}
+			return nil, &OutcomeUnknownError{Method: x.method, Name: x.tool, Err: err}
+		case try == maxReissues:
+			return nil, err
+		default:
+			// (basic/transports/streamable-http, a broken stream, 2026-07-28)
+			if err := sleep(ctx, backoff(try, firstReissue, time.Second)); err != nil {
+				return nil, err
+			}
+			try++
+			l.notice(Notice{Kind: CallReissued, Method: x.method, Err: err})
+		}
+		env, perr := jsonrpc.ParseEnvelope(data)
+		if perr != nil {
+			return nil, err
+		}
+		x.wireID = l.newID()
+		x.lastID, x.other = nil, ""
+		env.ID = x.wireID
+		data = env.AppendJSON(nil)
+	}
+}
+
+func (l *Link) newID() jsonrpc.ID { return jsonrpc.NewID(ownIDs + l.reissueID.Add(1)) }
+
+// currentSession is the session that a request belongs to, nil for one that
+// stands alone or begins one. It waits while a lost one is begun again.
+func (l *Link) currentSession(ctx context.Context, x *flight) (*session, error) {
+	if x != nil && (x.stateless || x.method == methodInitialize) {
+		return nil, nil
+	}
+	for {
+		l.mu.Lock()
+		again := l.again
+		s := l.session
+		l.mu.Unlock()
+		if again == nil || x != nil && x.keep {
+			return &s, nil
+		}
+		select {
+		case <-again.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// callHeaders are the headers of a request.
+func (l *Link) callHeaders(x *flight, s *session, extra map[string][]string, hd *outgoing) (http.Header, error) {
+	h := l.headers(s, extra)
+	h["Content-Type"] = jsonValue
+	h["Accept"] = bothValues
+	if !x.stateless {
+		return h, nil
+	}
+	h[HeaderProtocolVersion] = []string{EncodeHeaderValue(hd.version)}
+	h[HeaderMethod] = []string{EncodeHeaderValue(x.method)}
+	if !hd.named {
+		return h, nil
+	}
+	h[HeaderName] = []string{EncodeHeaderValue(hd.name)}
+	if x.method == methodToolsCall {
+		x.tool = hd.name
+		if err := l.tools.headers(hd.name).Set(h, hd.args); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// post sends a request once and reads the response, resuming it where the
+// revision can.
+func (l *Link) post(ctx context.Context, x *flight, s *session, h http.Header, data []byte) (func(), error) {
+	started := time.Now()
+	resp, err := l.do(ctx, request{method: http.MethodPost, header: h, data: data, x: x})
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, l.failure(resp, x.wireID)
+	}
+	if x.method == methodInitialize {
+		h := resp.Header[HeaderSessionID]
+		defer func() {
+			if err == nil && x.answered {
+				l.pendSession(x, data, h)
+			}
+		}()
+	}
+	switch kind := media(resp); {
+	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent:
+		_ = resp.Body.Close()
+		return nil, &ContentError{Status: resp.StatusCode}
+	case kind == mediaJSON:
+		return nil, l.readJSON(x, resp)
+	case kind == mediaEvents:
+		return l.readEvents(ctx, x, s, resp, started)
+	default:
+		data, _ := io.ReadAll(io.LimitReader(resp.Body, 4*maxQuote))
+		_ = resp.Body.Close()
+		return nil, &ContentError{Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Body: l.redact(data)}
+	}
+}
+
+// readJSON reads a response that is one message.
+func (l *Link) readJSON(x *flight, resp *http.Response) error {
+	data, err := readAll(resp.Body, resp.ContentLength, l.max)
+	_ = resp.Body.Close()
+	if err != nil {
+		if errors.Is(err, jsonrpc.ErrTooLong) {
+			return err
+		}
+		return &NoAnswerError{ID: x.id, Err: err}
+	}
+	x.deliver(data, true, resp)
+	if !x.answered {
+		return &NoAnswerError{ID: x.id, Other: x.other, Body: l.redact(data)}
+	}
+	return nil
+}
+
+const pieceSize = 256 << 10
+
+var bodyPieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
+
+// readAll reads a body of at most max bytes; size is what its header says, or
+// negative. The result is as large as it needs to be.
+func readAll(r io.Reader, size int64, max int) ([]byte, error) {
+	if size > int64(max) {
+		return nil, &TooLongError{Limit: max}
+	}
+	if size >= 0 {
+		data := make([]byte, size)
+		if _, err := io.ReadFull(r, data); err != nil {
+			return nil, err
+		}
+		// One read more, so that the connection can be used again.
+		var b [1]byte
+		_, _ = r.Read(b[:])
+		return data, nil
+	}
+	var all []*[pieceSize]byte
+	defer func() {
+		for _, p := range all {
+			bodyPieces.Put(p)
+		}
+	}()
+	n := 0
+	for {
+		if n%pieceSize == 0 {
+			all = append(all, bodyPieces.Get().(*[pieceSize]byte))
+		}
+		k, err := r.Read(all[len(all)-1][n%pieceSize:])
+		if n += k; n > max {
+			return nil, &TooLongError{Limit: max}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	data := make([]byte, 0, n)
+	for left := n; left > 0; left -= pieceSize {
+		data = append(data, all[len(data)/pieceSize][:min(left, pieceSize)]...)
+	}
+	return data, nil
+}
+
+// readEvents reads a response that is a stream of events, until the answer.
+func (l *Link) readEvents(ctx context.Context, x *flight, s *session, resp *http.Response, started time.Time) (func(), error) {
+	src := l.watch(resp.Body, started)
+	rd := sse.NewReader(src, l.max)
+	rd.Comment = src.comment
+	for tries := 0; ; {
+		heard, err := l.readUntilAnswer(x, rd, src, resp)
+		if x.answered {
+			if rd.Ended() {
+				_ = resp.Body.Close()
+				rd.Release()
+				return nil, nil
+			}
+			body := resp.Body
+			return func() {
+				l.drain(x, rd, src, resp)
+				_ = body.Close()
+				rd.Release()
+			}, nil
+		}
+		_ = resp.Body.Close()
+		id := string(rd.LastEventID())
+		lost := &NoAnswerError{ID: x.id, Other: x.other, Err: err}
+		if ctx.Err() != nil || s == nil || s.rules == nil || !s.rules.HTTP.Resume || id == "" || errors.Is(err, jsonrpc.ErrTooLong) {
+			rd.Release()
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			return nil, lost
+		}
+		if heard {
+			tries = 0
+		}
+		if resp, err = l.resume(ctx, s, id, rd, &tries, lost); err != nil {
+			rd.Release()
+			return nil, err
+		}
+		l.notice(Notice{Kind: CallResumed, Method: x.method, Err: lost.Err})
+		src = l.watch(resp.Body, time.Now())
+		rd.Comment = src.comment
+		rd.Reset(src)
+	}
+}
+
+// resume takes a stream up again behind the event with an id: with a GET, when
+// the time that the server asked for has passed. The request is never sent
+// again. Specification: basic/transports, resumability and redelivery.
+func (l *Link) resume(ctx context.Context, s *session, id string, rd *sse.Reader, tries *int, lost *NoAnswerError) (*http.Response, error) {
+	for {
+		if *tries++; *tries > maxResumes {
+			return nil, lost
+		}
+		wait := backoff(*tries, 500*time.Millisecond, 10*time.Second)
+		if asked, ok := rd.Retry(); ok {
+			wait = asked
+			if *tries > 1 {
+				wait += backoff(*tries-1, 500*time.Millisecond, 10*time.Second)
+			}
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+		resp, err := l.get(ctx, s, id)
+		if err == nil {
+			return resp, nil
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		lost.Err = err
+		if !transient(err) {
+			return nil, lost
+		}
+	}
+}
+
+// get opens a stream, of which the response is given back.
+func (l *Link) get(ctx context.Context, s *session, lastID string) (*http.Response, error) {
+	h := l.headers(s, nil)
+	h["Accept"] = eventsValue
+	if lastID != "" {
+		h[HeaderLastEventID] = []string{lastID}
+	}
+	resp, err := l.do(ctx, request{method: http.MethodGet, header: h})
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, l.failure(resp, jsonrpc.ID{})
+	}
+	if kind := media(resp); kind != mediaEvents {
+		_ = resp.Body.Close()
+		return nil, &ContentError{Status: resp.StatusCode, Type: kind}
+	}
+	return resp, nil
+}
+
+// readUntilAnswer reads events until the flight's answer or the end of the
+// stream. heard says whether there were any.
+func (l *Link) readUntilAnswer(x *flight, rd *sse.Reader, src *watched, resp *http.Response) (heard bool, err error) {
+	for {
+		ev, err := rd.Next()
+		if err != nil {
+			var long *sse.TooLongError
+			if !errors.As(err, &long) {
+				return heard, err
+			}
+			// The start may say whose it is; the stream goes on behind it.
+			tooLong := &TooLongError{Limit: l.max}
+			if p := peek(long.Head); !p.answer || p.id == x.wireID {
+				if p.answer {
+					return heard, tooLong
+				}
+				l.r.Receive(l.ctx, x, jsonrpc.Frame{Data: long.Head, Err: tooLong, Status: resp.StatusCode}, false)
+			}
+			continue
+		}
+		heard = true
+		src.event()
+		if ev.Type != sse.TypeMessage || len(bytes.TrimSpace(ev.Data)) == 0 {
+			continue // a priming event, or none of this protocol
+		}
+		x.deliver(ev.Data, ev.Owned, resp)
+		if x.answered {
+			return heard, nil
+		}
+	}
+}
+
+// drain hands on what comes behind the answer.
+func (l *Link) drain(x *flight, rd *sse.Reader, src *watched, resp *http.Response) {
+	for {
+		ev, err := rd.Next()
+		switch {
+		case errors.Is(err, sse.ErrTooLong):
+		case err != nil:
+			return
+		case ev.Type == sse.TypeMessage && len(bytes.TrimSpace(ev.Data)) > 0:
+			src.event()
+			x.deliver(ev.Data, ev.Owned, resp)
+		}
+	}
+}
+
+// deliver hands a message that came on the flight's stream to the receiver. An
+// answer is held against the request: another's is dropped, and an error
+// without id is taken for this one's, since the stream is.
+func (x *flight) deliver(data []byte, owned bool, resp *http.Response) {
+	l := x.l
+	f := jsonrpc.Frame{Data: data, Owned: owned, Header: resp.Header, Status: resp.StatusCode}
+	p := peek(data)
+	if !p.answer {
+		l.r.Receive(l.ctx, x, f, false)
+		return
+	}
+	if p.failed && !wire.Valid(data) {
+		l.r.Receive(l.ctx, x, f, false) // it is counted there
+		return
+	}
+	mine := !x.id.IsZero() && !x.answered && (p.id == x.wireID || p.noID && p.failed)
+	if !mine {
+		x.stray(p, f)
+		return
+	}
+	if x.keep {
+		x.answer, x.answered = bytes.Clone(data), true
+		return
+	}
+	if p.id != x.id {
+		env, err := jsonrpc.ParseEnvelope(data)
+		if err != nil {
+			l.r.Receive(l.ctx, x, f, false)
+			return
+		}
+		env.ID = x.id
+		f.Data, f.Owned = env.AppendJSON(nil), true
+	}
+	if x.stateless && x.method == methodToolsList && !p.failed {
+		f.Data, f.Owned = l.learnTools(f.Data, f.Owned)
+	}
+	if x.method == methodInitialize {
+		x.answer = bytes.Clone(f.Data)
+	}
+	x.answered = true
+	l.r.Receive(l.ctx, x, f, false)
+}
+
+// stray deals with an answer that is not to the request of its stream. The
+// receiver counts it, unless it would take it for the answer to another request
+// under way.
+func (x *flight) stray(p peeked, f jsonrpc.Frame) {
+	l := x.l
+	x.other = string(p.id.AppendJSON(nil))
+	l.notice(Notice{Kind: WrongAnswer, Method: x.method, Err: &NoAnswerError{ID: x.id, Other: x.other}})
+	l.mu.Lock()
+	waiting := false
+	for other := range l.calls {
+		waiting = waiting || other.id == p.id
+	}
+	l.mu.Unlock()
+	if !waiting && !x.keep {
+		l.r.Receive(l.ctx, x, f, false)
+	}
+}
+
+// readOnly reports whether a method changes nothing at the server, so that it
+// may be made twice.
+func readOnly(method string) bool {
+	switch method {
+	case methodDiscover, methodToolsList, "prompts/get", "resources/read", "prompts/list", "resources/list", "resources/templates/list", "completion/complete":
+		return true
+	}
+	return false
+}
+
+// repeatable reports whether a call may be made twice: reads, and calls of
+// tools that say that they may.
+func (l *Link) repeatable(x *flight) bool {
+	return readOnly(x.method) || x.method == methodToolsCall && l.tools.repeatable(x.tool)
+}
+
+// broken reports whether an error is a connection or a stream that broke, so
+// that nothing is known of the request.
+func broken(err error) bool {
+	switch e := err.(type) {
+	case *RequestError:
+		return true
+	case *NoAnswerError:
+		return e.Err != nil && !errors.Is(e.Err, jsonrpc.ErrTooLong)
+	}
+	return false
+}
+
+// statusOf is the status that an error stands for, 0 for none.
+func statusOf(err error) int {
+	if e, ok := errors.AsType[*StatusError](err); ok {
+		return e.Status
+	}
+	return 0
+}
+
+// refusal is the status of the response to the request itself.
+func refusal(err error) int {
+	if _, later := err.(*NoAnswerError); later {
+		return 0
+	}
+	return statusOf(err)
+}
+
+// transient reports whether what failed may succeed later.
+func transient(err error) bool {
+	if status := statusOf(err); status != 0 {
+		return status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests
+	}
+	_, ok := errors.AsType[*RequestError](err)
+	return ok
+}

@@ -1,0 +1,287 @@
+package streamhttp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+)
+
+const (
+	maxRedirects = 5
+	maxErrorBody = 64 << 10 // what is read of the body of a failure
+)
+
+// body is the body of one request. The pool may go on reading it after the
+// answer is there; from detach on it gets nothing more.
+type body struct {
+	mu   sync.Mutex
+	data []byte
+	read int
+	x    *flight
+	all  bool // read to its end
+	gone bool
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.gone {
+		if b.all {
+			return 0, io.EOF
+		}
+		return 0, errDetached
+	}
+	n := copy(p, b.data[b.read:])
+	b.read += n
+	if n > 0 && b.x != nil {
+		b.x.begun.Store(true)
+	}
+	if b.read < len(b.data) {
+		return n, nil
+	}
+	b.all = true
+	if b.x != nil {
+		b.x.take()
+	}
+	return n, io.EOF
+}
+
+var errDetached = errors.New("the request is over")
+
+func (b *body) Close() error { return nil }
+
+func (b *body) detach() {
+	b.mu.Lock()
+	b.gone, b.data = true, nil
+	b.mu.Unlock()
+}
+
+// request is what goes out.
+type request struct {
+	method string
+	header http.Header
+	data   []byte // nil for no body
+	x      *flight
+}
+
+var (
+	jsonValue   = []string{mediaJSON}
+	bothValues  = []string{mediaJSON + ", " + mediaEvents}
+	eventsValue = []string{mediaEvents}
+)
+
+// headers are those that go with every request: the user's, and of a session
+// what it needs.
+func (l *Link) headers(s *session, extra map[string][]string) http.Header {
+	h := make(http.Header, len(l.header)+len(extra)+8)
+	for name, values := range l.header {
+		h[name] = values
+	}
+	for name, values := range extra {
+		if name = http.CanonicalHeaderKey(name); !ownHeader(name) || strings.HasPrefix(name, HeaderParamPrefix) {
+			h[name] = values
+		}
+	}
+	if s != nil && s.rules != nil {
+		if s.id != "" {
+			h[HeaderSessionID] = []string{s.id}
+		}
+		if s.rules.HTTP.VersionHeader {
+			h[HeaderProtocolVersion] = []string{s.rules.Revision}
+		}
+	}
+	return h
+}
+
+// do sends a request and follows redirects that stay with the origin. The
+// caller closes the response's body. A failure of the carrier is a
+// *RequestError.
+func (l *Link) do(ctx context.Context, r request) (*http.Response, error) {
+	u := l.url
+	for hops := 0; ; hops++ {
+		resp, err := l.roundTrip(ctx, u, &r)
+		if err != nil {
+			return nil, err
+		}
+		switch resp.StatusCode {
+		case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		default:
+			return resp, nil
+		}
+		next, reason := redirect(u, r.method, resp)
+		if reason == "" && hops == maxRedirects {
+			reason = "too many in a row"
+		}
+		discard(resp)
+		if reason != "" {
+			e := &RedirectError{Status: resp.StatusCode, From: publicURL(u), Reason: reason}
+			if next != nil {
+				e.To = publicURL(next)
+			}
+			return nil, e
+		}
+		u = next
+	}
+}
+
+// redirect is where a redirect leads, and why it is not followed.
+func redirect(from *url.URL, method string, resp *http.Response) (*url.URL, string) {
+	where := resp.Header.Get("Location")
+	if where == "" {
+		return nil, "it does not say where to"
+	}
+	to, err := from.Parse(where)
+	if err != nil {
+		return nil, "it leads to no URL"
+	}
+	to.Fragment, to.User = "", nil
+	keeps := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect
+	switch {
+	case !sameOrigin(from, to):
+		return to, "it leads to another origin, which gets neither the message nor its credentials"
+	case method != http.MethodGet && !keeps:
+		return to, "it would turn a " + method + " into a GET"
+	}
+	return to, ""
+}
+
+// sameOrigin reports whether scheme, host and port are the same.
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+}
+
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	if u.Scheme == "https" {
+		return "443"
+	}
+	return "80"
+}
+
+// discard lets a connection be used again, if that takes no time.
+func discard(resp *http.Response) {
+	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+	_ = resp.Body.Close()
+}
+
+func (l *Link) roundTrip(ctx context.Context, u *url.URL, r *request) (*http.Response, error) {
+	req := &http.Request{Method: r.method, URL: u, Host: u.Host, Header: r.header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	if r.data != nil {
+		b := &body{data: r.data, x: r.x}
+		bodies := []*body{b}
+		var mu sync.Mutex
+		req.Body, req.ContentLength = b, int64(len(r.data))
+		req.GetBody = func() (io.ReadCloser, error) {
+			again := &body{data: r.data, x: r.x}
+			mu.Lock()
+			bodies = append(bodies, again)
+			mu.Unlock()
+			return again, nil
+		}
+		defer func() {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, b := range bodies {
+				b.detach()
+			}
+		}()
+	}
+	resp, err := l.rt.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		sent := r.x != nil && r.x.begun.Load()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, &RequestError{Method: r.method, URL: publicURL(u), Sent: sent, Err: err}
+	}
+	if enc := resp.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		_ = resp.Body.Close()
+		return nil, &ContentError{Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Encoding: clipValue(enc)}
+	}
+	return resp, nil
+}
+
+// media is the media type of a response, without parameters, in small letters
+// where it is one of ours.
+func media(resp *http.Response) string {
+	t, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	t = strings.TrimSpace(t)
+	for _, known := range []string{mediaJSON, mediaEvents} {
+		if strings.EqualFold(t, known) {
+			return known
+		}
+	}
+	return t
+}
+
+// failure reads a response that is none of success. With an answer of the peer
+// in it, to the request with this id, the error is that, an *jsonrpc.Error with
+// the *StatusError as its cause.
+func (l *Link) failure(resp *http.Response, id jsonrpc.ID) error {
+	e := &StatusError{
+		Status: resp.StatusCode, WWWAuthenticate: resp.Header["Www-Authenticate"], AuthServer: resp.Header.Get("Mcp-Auth-Server"),
+		RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	_ = resp.Body.Close()
+	e.Body = l.redact(data)
+	if err != nil || len(data) == 0 {
+		return e
+	}
+	env, err := jsonrpc.ParseEnvelope(data)
+	if err != nil || env.Error == nil || !env.ID.IsZero() && env.ID != id {
+		return e
+	}
+	e.RPC = env.Error.Code
+	env.Error.Cause = e
+	return env.Error
+}
+
+// retryAfter reads Retry-After: seconds or a date. 0 is none.
+func retryAfter(s string, now time.Time) time.Duration {
+	if s == "" {
+		return 0
+	}
+	const most = 24 * time.Hour
+	if n, err := strconv.ParseUint(s, 10, 32); err == nil {
+		return min(time.Duration(n)*time.Second, most)
+	}
+	if t, err := http.ParseTime(s); err == nil {
+		return min(max(t.Sub(now), 0), most)
+	}
+	return 0
+}
+
+// take says once that the request is with the carrier.
+func (x *flight) take() {
+	if !x.taken.Swap(true) {
+		if t, ok := x.w.(jsonrpc.Taken); ok {
+			t.Taken()
+		}
+	}
+}
+
+// sleep waits, unless ctx ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,372 @@
+package streamhttp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/revision"
+	"github.com/goldwire/goldwire/runtime/sse"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+const (
+	methodInitialized = "notifications/initialized"
+	methodCancelled   = "notifications/cancelled"
+
+	firstReopen = 500 * time.Millisecond
+	maxReopen   = 30 * time.Second
+	// steady is how long the GET stream has to last for its next loss to
+	// count as the first one.
+	steady = 10 * time.Second
+)
+
+// pendSession remembers the session that an answer to initialize begins. The
+// id comes in the header of the response with the result and nowhere else
+// (basic/transports, session management).
+func (l *Link) pendSession(x *flight, request []byte, header []string) {
+	version, ok := wire.Raw(x.answer).Get("result").Get("protocolVersion").Str()
+	if !ok {
+		return
+	}
+	rules, _ := revision.For(version)
+	s := session{rules: rules, initialize: bytes.Clone(request)}
+	if len(header) > 0 && rules.HTTP.Sessions {
+		if validSessionID(header[0]) {
+			s.id = header[0]
+		} else {
+			l.log.Warn("the server's session id is not visible ASCII and is not used")
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.epoch = l.session.epoch + 1
+	s.initialized = l.session.initialized
+	if x.w != nil { // not one that replaces a lost one
+		s.initialized = nil
+	}
+	l.session = s
+}
+
+func validSessionID(id string) bool {
+	for i := range len(id) {
+		if id[i] < 0x21 || id[i] > 0x7e {
+			return false
+		}
+	}
+	return id != ""
+}
+
+// Send posts a message that expects no answer: a notification, or the answer
+// to a request of the server. When ctx has ended it is sent in the background,
+// if there is room. What cancels a request is not sent where closing the
+// request's stream does (2026-07-28).
+func (l *Link) Send(ctx context.Context, f jsonrpc.Frame) error {
+	hd := readOutgoing(f.Data)
+	if hd.method == methodCancelled {
+		l.mu.Lock()
+		stateful := l.session.stateful()
+		l.mu.Unlock()
+		if !stateful {
+			return nil
+		}
+	}
+	if ctx.Err() == nil {
+		if !l.begin() {
+			return jsonrpc.ErrClosed
+		}
+		defer l.work.Done()
+		return l.send(ctx, f, &hd)
+	}
+	select {
+	case l.background <- struct{}{}:
+	default:
+		return context.Cause(ctx)
+	}
+	if !l.begin() {
+		<-l.background
+		return jsonrpc.ErrClosed
+	}
+	f.Data = bytes.Clone(f.Data)
+	hd = readOutgoing(f.Data)
+	go func() {
+		defer l.work.Done()
+		defer func() { <-l.background }()
+		if err := l.send(context.WithoutCancel(ctx), f, &hd); err != nil && l.ctx.Err() == nil {
+			l.log.Debug("message not sent", "method", hd.method, "err", err)
+		}
+	}()
+	return nil
+}
+
+// sendTimeout bounds a message that expects no answer, when its sender sets no
+// bound.
+const sendTimeout = 30 * time.Second
+
+func (l *Link) send(parent context.Context, f jsonrpc.Frame, hd *outgoing) error {
+	ctx, cancel := context.WithTimeout(parent, sendTimeout)
+	defer cancel()
+	defer context.AfterFunc(l.ctx, cancel)()
+	for restarted := false; ; restarted = true {
+		s, err := l.currentSession(ctx, nil)
+		if err != nil {
+			return err
+		}
+		err = l.postMessage(ctx, s, f, hd)
+		if err == nil {
+			if hd.method == methodInitialized {
+				l.ready(s.epoch, f.Data)
+			}
+			return nil
+		}
+		if restarted || statusOf(err) != http.StatusNotFound || s.id == "" || hd.method == methodInitialized {
+			return err
+		}
+		if err := l.restart(ctx, s.epoch); err != nil {
+			return &SessionError{Err: err}
+		}
+		if hd.answer || hd.method == methodCancelled {
+			return nil // what it was about is gone with the session
+		}
+	}
+}
+
+func (l *Link) postMessage(ctx context.Context, s *session, f jsonrpc.Frame, hd *outgoing) error {
+	h := l.headers(s, f.Header)
+	h["Content-Type"] = jsonValue
+	h["Accept"] = bothValues
+	resp, err := l.do(ctx, request{method: http.MethodPost, header: h, data: f.Data})
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return l.failure(resp, jsonrpc.ID{})
+	}
+	if resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent {
+		discard(resp) // the status counts, whatever the type says
+		return nil
+	}
+	// Nothing should come here. What does is handed on all the same.
+	x := &flight{l: l, method: hd.method}
+	switch media(resp) {
+	case mediaJSON:
+		if data, err := readAll(resp.Body, resp.ContentLength, l.max); err == nil && len(bytes.TrimSpace(data)) > 0 {
+			x.deliver(data, true, resp)
+		}
+	case mediaEvents:
+		src := l.watch(resp.Body, time.Now())
+		rd := sse.NewReader(src, l.max)
+		l.drain(x, rd, src, resp)
+		rd.Release()
+	}
+	_ = resp.Body.Close()
+	return nil
+}
+
+// ready is called when the handshake is over: the GET stream may be opened
+// (not earlier: there are servers that end a session for it).
+func (l *Link) ready(epoch int, initialized []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.session.epoch != epoch {
+		return
+	}
+	if l.session.initialized == nil {
+		l.session.initialized = bytes.Clone(initialized)
+	}
+	if l.noStream || l.session.rules == nil || !l.session.rules.HTTP.GetStream {
+		return
+	}
+	if l.streaming != nil {
+		l.streaming()
+	}
+	ctx, cancel := context.WithCancel(l.ctx)
+	l.streaming = cancel
+	l.stream, l.streamErr = StreamOpening, nil
+	l.work.Add(1)
+	s := l.session
+	go func() {
+		defer l.work.Done()
+		defer cancel()
+		l.listen(ctx, s)
+	}()
+}
+
+// setStream changes what Status says of the GET stream, unless another session
+// has taken it over.
+func (l *Link) setStream(epoch int, state StreamState, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session.epoch == epoch {
+		l.stream, l.streamErr = state, err
+	}
+}
+
+// listen keeps the GET stream of a session open. Specification:
+// basic/transports, listening for messages from the server.
+func (l *Link) listen(ctx context.Context, s session) {
+	x := &flight{l: l}
+	var rd *sse.Reader
+	defer func() {
+		if rd != nil {
+			rd.Release()
+		}
+	}()
+	lastID, opened := "", false
+	for try := 1; ; try++ {
+		began := time.Now()
+		resp, err := l.get(ctx, &s, lastID)
+		if err == nil {
+			began, opened = time.Now(), true
+			l.setStream(s.epoch, StreamOpen, nil)
+			l.notice(Notice{Kind: StreamOpened})
+			src := l.watch(resp.Body, began)
+			if rd == nil {
+				rd = sse.NewReader(src, l.max)
+			} else {
+				rd.Reset(src)
+			}
+			rd.Comment = src.comment
+			_, err = l.readUntilAnswer(x, rd, src, resp)
+			_ = resp.Body.Close()
+			lastID = string(rd.LastEventID())
+			if time.Since(began) >= steady {
+				try = 0
+			}
+		} else if status := statusOf(err); status != 0 && !transient(err) || errors.As(err, new(*ContentError)) || errors.As(err, new(*RedirectError)) {
+			if ctx.Err() != nil {
+				return
+			}
+			switch {
+			case status == http.StatusNotFound && s.id != "" && opened:
+				// Nobody calls at the moment, but the server's messages
+				// would be missed. A server that never gave a stream may just
+				// have none.
+				if l.restart(ctx, s.epoch) == nil || ctx.Err() != nil {
+					return // the new session has a stream of its own
+				}
+			case status == http.StatusBadRequest && lastID != "":
+				lastID = "" // it may not know the event any more
+				continue
+			}
+			state := StreamFailed
+			if status == http.StatusMethodNotAllowed {
+				state, err = StreamRefused, nil
+			}
+			l.setStream(s.epoch, state, err)
+			l.notice(Notice{Kind: StreamGivenUp, Err: err})
+			return
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err == io.EOF {
+			err = nil
+		}
+		l.setStream(s.epoch, StreamOpening, err)
+		l.notice(Notice{Kind: StreamLost, Err: err})
+		wait := backoff(max(try, 1), firstReopen, maxReopen)
+		if rd != nil {
+			if asked, ok := rd.Retry(); ok {
+				wait = max(wait, asked)
+			}
+		}
+		if e, ok := errors.AsType[*StatusError](err); ok {
+			wait = max(wait, e.RetryAfter)
+		}
+		if sleep(ctx, wait) != nil {
+			return
+		}
+	}
+}
+
+// restart begins a new session in the place of one that the server has
+// forgotten: the same handshake, without an id. Whoever comes meanwhile waits
+// for it. Specification: basic/transports, session management.
+func (l *Link) restart(ctx context.Context, lost int) error {
+	l.mu.Lock()
+	if l.session.epoch != lost { // somebody has done it
+		l.mu.Unlock()
+		return nil
+	}
+	if l.closed {
+		l.mu.Unlock()
+		return jsonrpc.ErrClosed
+	}
+	again := l.again
+	if again == nil {
+		again = &restart{done: make(chan struct{})}
+		l.again = again
+		l.work.Add(1)
+		old := l.session
+		go func() { // it is no caller's own: the caller may give up
+			defer l.work.Done()
+			ctx, cancel := context.WithTimeout(l.ctx, sendTimeout)
+			defer cancel()
+			again.err = l.handshake(ctx, old)
+			l.mu.Lock()
+			l.again = nil
+			l.mu.Unlock()
+			close(again.done)
+			if again.err == nil {
+				l.notice(Notice{Kind: SessionLost})
+			}
+		}()
+	}
+	l.mu.Unlock()
+	select {
+	case <-again.done:
+		return again.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// restart is a session being begun again.
+type restart struct {
+	done chan struct{} // closed when it is there, or failed
+	err  error
+}
+
+func (l *Link) handshake(ctx context.Context, old session) error {
+	result, err := l.ask(ctx, old.initialize, false)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	s := l.session
+	l.mu.Unlock()
+	version, _ := result.Get("protocolVersion").Str()
+	if version == old.rules.Revision && old.initialized != nil {
+		hd := readOutgoing(old.initialized)
+		err = l.postMessage(ctx, &s, jsonrpc.Frame{Data: old.initialized}, &hd)
+	} else if version != old.rules.Revision {
+		err = fmt.Errorf("the server now speaks %q, the session was of %q", clipValue(version), old.rules.Revision)
+	}
+	if err != nil { // the next request tries again
+		l.mu.Lock()
+		l.session = old
+		l.mu.Unlock()
+		return err
+	}
+	if old.initialized != nil { // else its caller sends it
+		l.ready(s.epoch, old.initialized)
+	}
+	return nil
+}
+
+// endSession tells the server that the session is over. A server may refuse
+// that (405), and one that does not answer is not waited for.
+func (l *Link) endSession(s session) {
+	ctx, cancel := context.WithTimeout(context.Background(), l.closeTimeout)
+	defer cancel()
+	resp, err := l.do(ctx, request{method: http.MethodDelete, header: l.headers(&s, nil)})
+	if err == nil {
+		discard(resp)
+	}
+}
