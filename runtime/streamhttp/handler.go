@@ -134,8 +134,13 @@ type Handler struct {
 	draining atomic.Bool
 	requests atomic.Int64 // in progress
 
+	root   *jsonrpc.Conn // whose forks answer stateless requests, nil if there are none
+	anyone *jsonrpc.Conn // whose forks judge what belongs to no era
+
 	mu       sync.Mutex
-	posts    map[*post]struct{} // of the stateless revision, in progress
+	posts    *post       // in progress, a list in both directions
+	watch    *time.Timer // of the posts
+	watching bool
 	sessions map[string]*serverSession
 	oldest   *serverSession // of the list in order of use
 	newest   *serverSession
@@ -147,7 +152,7 @@ type Handler struct {
 // one revision, or what compat joins. There is at most one HandlerOptions. A
 // binder that fails makes a handler that answers 500; Err says why.
 func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
-	h := &Handler{sessions: map[string]*serverSession{}, posts: map[*post]struct{}{}, legacy: map[string]*jsonrpc.Service{}}
+	h := &Handler{sessions: map[string]*serverSession{}, legacy: map[string]*jsonrpc.Service{}}
 	if len(o) > 0 {
 		h.o = o[0]
 	}
@@ -197,6 +202,10 @@ func (h *Handler) probe() {
 	}
 	if h.modern == nil && len(h.legacy) == 0 {
 		h.err = errors.New("no revision to serve")
+	}
+	h.anyone = c
+	if h.modern != nil {
+		h.root = jsonrpc.NewConn(nil, h.modern, jsonrpc.ServerSide)
 	}
 }
 
@@ -277,9 +286,11 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 		}
 		idle = h.idle
 	}
-	conns := make([]*jsonrpc.Conn, 0, len(h.posts))
-	for p := range h.posts {
-		conns = append(conns, p.conn)
+	var conns []*jsonrpc.Conn
+	for p := h.posts; p != nil; p = p.next {
+		if p.conn != nil && p.s == nil {
+			conns = append(conns, p.conn)
+		}
 	}
 	var resting []*serverSession
 	for _, s := range h.sessions {
@@ -314,9 +325,11 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 func (h *Handler) Close() {
 	h.draining.Store(true)
 	h.mu.Lock()
-	conns := make([]*jsonrpc.Conn, 0, len(h.posts))
-	for p := range h.posts {
-		conns = append(conns, p.conn)
+	var conns []*jsonrpc.Conn
+	for p := h.posts; p != nil; p = p.next {
+		if p.conn != nil && p.s == nil {
+			conns = append(conns, p.conn)
+		}
 	}
 	all := make([]*serverSession, 0, len(h.sessions))
 	for _, s := range h.sessions {
@@ -331,6 +344,9 @@ func (h *Handler) Close() {
 	}
 	for _, s := range all {
 		s.end()
+	}
+	if h.root != nil {
+		_ = h.root.Close(context.Background())
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/revision"
@@ -143,7 +142,7 @@ var errBodyTooLong = errors.New("body too long")
 
 // readBody reads a body into memory that is the caller's. It grows with what
 // has come, not with what was announced.
-func (h *Handler) readBody(rc *http.ResponseController, r *http.Request) ([]byte, error) {
+func (h *Handler) readBody(r *http.Request) ([]byte, error) {
 	limit := h.o.MaxMessage
 	size := int(min(r.ContentLength, int64(limit)+1))
 	if size > limit {
@@ -152,10 +151,6 @@ func (h *Handler) readBody(rc *http.ResponseController, r *http.Request) ([]byte
 	room := 4 << 10
 	if size >= 0 {
 		room = min(size, firstRead)
-	}
-	if h.o.BodyTimeout > 0 {
-		_ = rc.SetReadDeadline(time.Now().Add(h.o.BodyTimeout)) // middleware may not know how
-		defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
 	}
 	buf := make([]byte, 0, room)
 	for {
@@ -265,8 +260,9 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, id 
 // writeJSON writes an answer that is one JSON text.
 func writeJSON(w http.ResponseWriter, status int, data []byte) {
 	hd := w.Header()
-	hd["Content-Type"] = []string{mediaJSON}
-	hd["Content-Length"] = []string{strconv.Itoa(len(data))}
+	values := [...]string{mediaJSON, strconv.Itoa(len(data))}
+	hd["Content-Type"] = values[0:1:1]
+	hd["Content-Length"] = values[1:2:2]
 	if status == http.StatusServiceUnavailable {
 		hd["Retry-After"] = []string{"1"}
 	}

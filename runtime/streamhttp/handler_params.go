@@ -138,7 +138,7 @@ func (h *Handler) ask(ctx context.Context, method string, cursor wire.Raw) wire.
 		b = append(append(b, `,"cursor":`...), cursor...)
 	}
 	b = append(b, "}}"...)
-	c := jsonrpc.NewConn(nil, h.modern, jsonrpc.ServerSide)
+	c := h.root.Fork()
 	ex := &answerOnly{done: make(chan struct{})}
 	c.Receive(ctx, ex, jsonrpc.Frame{Data: b, Owned: true}, false)
 	select {

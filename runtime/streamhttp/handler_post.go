@@ -16,18 +16,24 @@ import (
 // the context of whoever handles it. The message is handled on the goroutine
 // of the HTTP request, or, where a call may outlive that, on one of its own.
 type post struct {
-	h      *Handler
-	w      http.ResponseWriter
-	r      *http.Request
-	ctx    context.Context // of r
-	conn   *jsonrpc.Conn
-	s      *serverSession // nil in stateless revisions
-	want   acceptance
-	hd     head
-	fresh  bool // it begins the session
-	apart  bool // it is handled on a goroutine of its own
-	listen bool
-	slow   *time.Timer
+	h       *Handler
+	w       http.ResponseWriter
+	r       *http.Request
+	ctx     context.Context // of r
+	conn    *jsonrpc.Conn
+	s       *serverSession // nil in stateless revisions
+	want    acceptance
+	hd      head
+	fresh   bool // it begins the session
+	apart   bool // it is handled on a goroutine of its own
+	listen  bool
+	patient bool // it becomes a stream when it takes long
+
+	// Guarded by Handler.mu.
+	prev, next *post
+	began      time.Time // reading, and then handling
+	reading    bool
+	watched    bool // for taking long
 
 	mu     sync.Mutex
 	done   bool // replied
@@ -74,21 +80,95 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, http.StatusUnsupportedMediaType, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Content-Type: want application/json"))
 		return
 	}
-	data, err := h.readBody(http.NewResponseController(w), r)
+	p := &post{h: h, w: w, r: r, ctx: r.Context(), reading: true}
+	h.enlist(p)
+	defer h.delist(p)
+	data, err := h.readBody(r)
 	if err != nil {
 		h.refuseBody(w, r, data, err)
 		return
 	}
-	p := &post{h: h, w: w, r: r, ctx: r.Context(), want: accepts(r.Header), hd: readHead(data)}
+	p.want, p.hd = accepts(r.Header), readHead(data)
 	switch {
 	case !p.hd.valid && !p.hd.batch && len(r.Header[HeaderSessionID]) == 0:
 		// What is wrong with it does not depend on the era.
-		p.conn = jsonrpc.NewConn(nil, h.ch, jsonrpc.ServerSide)
-		p.serve(data)
+		p.serve(h.anyone.Fork(), data)
 	case h.isModern(r.Header, &p.hd):
 		h.serveModern(p, data)
 	default:
 		h.serveLegacy(p, data)
+	}
+}
+
+// enlist lets somebody watch how long a request takes.
+func (h *Handler) enlist(p *post) {
+	h.mu.Lock()
+	p.began = time.Now()
+	if p.next = h.posts; p.next != nil {
+		p.next.prev = p
+	}
+	h.posts = p
+	if every := h.watchEvery(); !h.watching && every > 0 {
+		h.watching = true
+		if h.watch == nil {
+			h.watch = time.AfterFunc(every, h.look)
+		} else {
+			h.watch.Reset(every)
+		}
+	}
+	h.mu.Unlock()
+}
+
+func (h *Handler) delist(p *post) {
+	h.mu.Lock()
+	if p.next != nil {
+		p.next.prev = p.prev
+	}
+	if p.prev != nil {
+		p.prev.next = p.next
+	} else {
+		h.posts = p.next
+	}
+	h.mu.Unlock()
+}
+
+// watchEvery is how often the posts are looked at, 0 for never: so that
+// nothing is late by more than a quarter of its time.
+func (h *Handler) watchEvery() time.Duration {
+	every := h.o.KeepAlive
+	if every == 0 || h.o.BodyTimeout > 0 && h.o.BodyTimeout < every {
+		every = h.o.BodyTimeout
+	}
+	return every / 4
+}
+
+// look looks for bodies that do not come and answers that take long. One timer
+// for all costs a request less than one of its own.
+func (h *Handler) look() {
+	now := time.Now()
+	var late, slow []*post
+	h.mu.Lock()
+	for p := h.posts; p != nil; p = p.next {
+		took := now.Sub(p.began)
+		switch {
+		case p.reading:
+			if h.o.BodyTimeout > 0 && took >= h.o.BodyTimeout {
+				late = append(late, p)
+			}
+		case p.watched && took >= h.o.KeepAlive*3/4:
+			p.watched = false
+			slow = append(slow, p)
+		}
+	}
+	if h.watching = h.posts != nil; h.watching {
+		h.watch.Reset(h.watchEvery())
+	}
+	for _, p := range late { // while the requests cannot end
+		_ = http.NewResponseController(p.w).SetReadDeadline(now)
+	}
+	h.mu.Unlock()
+	for _, p := range slow {
+		p.keepOpen()
 	}
 }
 
@@ -141,14 +221,7 @@ func (h *Handler) serveModern(p *post, data []byte) {
 		}
 	}
 	p.listen = hd.method == methodListen
-	p.conn = jsonrpc.NewConn(nil, h.modern, jsonrpc.ServerSide)
-	h.mu.Lock()
-	h.posts[p] = struct{}{}
-	h.mu.Unlock()
-	p.serve(data)
-	h.mu.Lock()
-	delete(h.posts, p)
-	h.mu.Unlock()
+	p.serve(h.root.Fork(), data)
 }
 
 // serveLegacy answers a message of a session, or begins one.
@@ -160,8 +233,8 @@ func (h *Handler) serveLegacy(p *post, data []byte) {
 			h.refuse(p.w, p.r, http.StatusInternalServerError, hd.id, jsonrpc.NewError(jsonrpc.CodeInternalError, "internal error"))
 			return
 		}
-		p.s, p.conn, p.fresh = s, s.conn, true
-		p.serve(data)
+		p.s, p.fresh = s, true
+		p.serve(s.conn, data)
 		h.mu.Lock()
 		known := s.known
 		h.mu.Unlock()
@@ -178,22 +251,24 @@ func (h *Handler) serveLegacy(p *post, data []byte) {
 	if s == nil {
 		return
 	}
-	p.s, p.conn = s, s.conn
+	p.s = s
 	p.apart = h.o.Polling && hd.request() && s.rules().HTTP.Priming && p.want.events && !p.want.lines
-	p.serve(data)
+	p.serve(s.conn, data)
 	h.leave(s)
 }
 
 // serve lets the connection handle the message, and returns when it is
 // answered or the client has gone away.
-func (p *post) serve(data []byte) {
+func (p *post) serve(c *jsonrpc.Conn, data []byte) {
 	f := jsonrpc.Frame{Data: data, Owned: true, Header: p.r.Header}
-	if p.h.o.KeepAlive > 0 && p.hd.request() && !p.fresh && (p.want.events || p.want.lines) {
-		p.slow = time.AfterFunc(p.h.o.KeepAlive, p.keepOpen)
-	} else {
+	p.patient = p.h.o.KeepAlive > 0 && p.hd.request() && !p.fresh && (p.want.events || p.want.lines)
+	if !p.patient {
 		// The handler may take longer than the HTTP server gives an answer.
 		_ = http.NewResponseController(p.w).SetWriteDeadline(time.Time{})
 	}
+	p.h.mu.Lock()
+	p.conn, p.reading, p.watched = c, false, p.patient
+	p.h.mu.Unlock()
 	if p.apart {
 		go p.conn.Receive(p, p, f, false)
 	} else {
@@ -212,9 +287,6 @@ func (p *post) serve(data []byte) {
 	}
 	out, st := p.out, p.stream
 	p.mu.Unlock()
-	if p.slow != nil {
-		p.slow.Stop()
-	}
 	if out == nil {
 		return
 	}
@@ -296,6 +368,11 @@ func (p *post) Notify(ctx context.Context, f jsonrpc.Frame) error {
 	if p.out == nil && p.stream == nil {
 		if err := p.open(); err != nil {
 			p.mu.Unlock()
+			if err == errNoStream {
+				if hd := readHead(f.Data); !hd.request() {
+					return nil // nobody would miss it
+				}
+			}
 			return err
 		}
 	}
@@ -350,7 +427,7 @@ func (p *post) answer(status int, f jsonrpc.Frame) {
 		}
 		p.w.Header()[HeaderSessionID] = []string{p.s.id}
 	}
-	if len(f.Data) < largeAnswer && p.slow != nil || p.h.o.WriteTimeout <= 0 {
+	if len(f.Data) < largeAnswer && p.patient || p.h.o.WriteTimeout <= 0 {
 		writeJSON(p.w, status, f.Data)
 		return
 	}

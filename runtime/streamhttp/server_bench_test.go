@@ -211,9 +211,10 @@ func BenchmarkParallel(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			rawAddr := listen(b, rawHandler(c.raw...))
 			var pools [2][]*wireClient
-			for range clients {
-				pools[0] = append(pools[0], dialWire(b, rawAddr, c.body, c.headers))
-				pools[1] = append(pools[1], dialWire(b, addr, c.body, c.headers))
+			for i := range clients {
+				body := strings.Replace(c.body, `"id":1`, `"id":`+strconv.Itoa(i+1), 1) // of one session
+				pools[0] = append(pools[0], dialWire(b, rawAddr, body, c.headers))
+				pools[1] = append(pools[1], dialWire(b, addr, body, c.headers))
 			}
 			var rates [2][]float64
 			b.ReportAllocs()
@@ -251,4 +252,44 @@ func rate(tb testing.TB, pool []*wireClient, d time.Duration) float64 {
 	}
 	wg.Wait()
 	return float64(n.Load()) / time.Since(start).Seconds()
+}
+
+// nowhere is a ResponseWriter that costs nothing.
+type nowhere struct{ h http.Header }
+
+func (n *nowhere) Header() http.Header         { return n.h }
+func (n *nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (n *nowhere) WriteHeader(int)             {}
+
+// BenchmarkHandler is what the handler itself costs, without net/http.
+func BenchmarkHandler(b *testing.B) {
+	h := streamhttp.NewHandler(both())
+	defer h.Close()
+	for _, c := range benchCases(b, listen(b, h)) {
+		if len(c.raw) > 1 {
+			continue
+		}
+		b.Run(c.name, func(b *testing.B) {
+			r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			r.Header.Set("Accept", acceptBoth)
+			r.Header.Set("Content-Type", "application/json")
+			for _, h := range c.headers {
+				name, value, _ := strings.Cut(h, ": ")
+				r.Header.Set(name, value)
+			}
+			r.ContentLength = int64(len(c.body))
+			body := strings.NewReader("")
+			r.Body = io.NopCloser(body)
+			w := &nowhere{http.Header{}}
+			b.ReportAllocs()
+			for b.Loop() {
+				body.Reset(c.body)
+				clear(w.h)
+				h.ServeHTTP(w, r)
+			}
+		})
+	}
 }

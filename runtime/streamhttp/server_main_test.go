@@ -312,4 +312,4 @@ func compact(t *testing.T, s string) string {
 	return b.String()
 }
 
-var _ = fmt.Sprint
+func jsonInt(n int64) string { return fmt.Sprint(n) }
