@@ -5,10 +5,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"github.com/goldwire/goldwire/runtime/compat"
 	"github.com/goldwire/goldwire/runtime/jsonl"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/streamhttp"
 
 	"github.com/goldwire/goldwire/testdata/peers/matrix/script"
 )
@@ -21,6 +23,14 @@ func main() {
 				return err
 			}
 			return jsonrpc.Serve(context.Background(), jsonl.Stdio(), s)
+		},
+		HTTP: func(revision string) (http.Handler, error) {
+			s, err := server(revision)
+			if err != nil {
+				return nil, err
+			}
+			h := streamhttp.NewHandler(s)
+			return h, h.Err()
 		},
 	}, dial)
 }
@@ -74,6 +84,9 @@ func dial(ctx context.Context, t script.Target) (*script.Client, error) {
 	connect, ok := dialers[t.Revision]
 	if !ok {
 		return nil, fmt.Errorf("no revision %q", t.Revision)
+	}
+	if t.Carrier == "http" {
+		return connect(ctx, streamhttp.URL(t.URL), t.Updated)
 	}
 	return connect(ctx, jsonl.Command(t.Command[0], t.Command[1:]...), t.Updated)
 }

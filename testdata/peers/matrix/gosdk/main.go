@@ -18,7 +18,17 @@ func main() {
 		Stdio: func(string) error { return server().Run(context.Background(), &mcp.StdioTransport{}) },
 		HTTP: func(string) (http.Handler, error) {
 			s := server()
-			return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil), nil
+			get := func(*http.Request) *mcp.Server { return s }
+			stateful := mcp.NewStreamableHTTPHandler(get, nil)
+			// With sessions it does not speak the revision that has none.
+			stateless := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true})
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Mcp-Protocol-Version") == "2026-07-28" {
+					stateless.ServeHTTP(w, r)
+				} else {
+					stateful.ServeHTTP(w, r)
+				}
+			}), nil
 		},
 		SSE: func(string) (http.Handler, error) {
 			s := server()

@@ -54,7 +54,12 @@ func dial(ctx context.Context, t script.Target) (*script.Client, error) {
 	case "stdio":
 		c, err = client.NewStdioMCPClient(t.Command[0], nil, t.Command[1:]...)
 	case "http":
-		c, err = client.NewStreamableHttpClient(t.URL, transport.WithContinuousListening())
+		var o []transport.StreamableHTTPCOption
+		if t.Revision != mcp.ProtocolVersion20260728 {
+			//lint:ignore SA1019 without it there are no notifications outside of calls in the older revisions
+			o = append(o, transport.WithContinuousListening())
+		}
+		c, err = client.NewStreamableHttpClient(t.URL, o...)
 	case "sse":
 		c, err = client.NewSSEMCPClient(t.URL)
 	}
@@ -130,6 +135,7 @@ func dial(ctx context.Context, t script.Target) (*script.Client, error) {
 			}
 			var q mcp.SubscribeRequest
 			q.Params.URI = uri
+			//lint:ignore SA1019 the older revisions have nothing else
 			return c.Subscribe(ctx, q)
 		},
 		Close: c.Close,
