@@ -44,12 +44,15 @@ func through(ctx context.Context, mws []Middleware, op Op, last func(context.Con
 
 // enter calls the handler of a request through the middleware.
 func (in *inbound) enter(e *entry, out []byte) ([]byte, error) {
-	mws := in.svc.o.Options.Incoming
-	if len(mws) == 0 || e == pingEntry {
+	if len(in.svc.o.Options.Incoming) == 0 || e == pingEntry {
 		return e.call(in, in.params, out)
 	}
+	return in.enterWrapped(e, out)
+}
+
+func (in *inbound) enterWrapped(e *entry, out []byte) ([]byte, error) {
 	err := errNoResult // until the handler returns
-	made := through(in, mws, Op{Conn: in.c, Method: in.method}, func(ctx context.Context) error {
+	made := through(in, in.svc.o.Options.Incoming, Op{Conn: in.c, Method: in.method}, func(ctx context.Context) error {
 		out, err = e.call(ctx, in.params, out)
 		return err
 	})
