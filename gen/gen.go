@@ -72,14 +72,15 @@ func emitAll(pkgs []*ir.Package) (map[string][]byte, error) {
 // File makes the package of one schema file as it was published, of a revision
 // that may be known or not. The result maps file names to contents.
 func File(name string, data []byte, revision string) (map[string][]byte, error) {
-	files, _, err := FileDecisions(name, data, revision)
+	files, _, err := FileDecisions(name, data, revision, nil)
 	return files, err
 }
 
 // FileDecisions is [File], and says what general rules decided in place of the
-// facts that a known revision has.
-func FileDecisions(name string, data []byte, revision string) (map[string][]byte, []*build.Decision, error) {
-	pkg, decisions, err := build.FileDecisions(spec.Files(), name, data, revision)
+// facts that a known revision has. own holds what a person decided; it may be
+// nil, and a known revision takes none.
+func FileDecisions(name string, data []byte, revision string, own *spec.Overlay) (map[string][]byte, []*build.Decision, error) {
+	pkg, decisions, err := build.FileDecisions(spec.Files(), name, data, revision, own)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -81,10 +81,11 @@ type Erratum struct {
 	Count         int    `json:"count,omitempty"`
 }
 
-// Name gives a definition another Go name.
+// Name gives a definition or a member another Go name.
 type Name struct {
 	Entry
-	Definition string `json:"definition"`
+	Definition string `json:"definition,omitempty"`
+	At         string `json:"at,omitempty"` // in place of Definition: a member, "Tool.inputSchema"
 	Go         string `json:"go"`
 }
 

@@ -104,7 +104,7 @@ func model(s streams, fsys fs.FS, name string) (*ir.Package, error) {
 		}
 		return nil, err
 	}
-	pkg, _, err := build.FileDecisions(fsys, filepath.ToSlash(name), data, revisionOf(set, data))
+	pkg, _, err := build.FileDecisions(fsys, filepath.ToSlash(name), data, revisionOf(set, data), nil)
 	return pkg, err
 }
 

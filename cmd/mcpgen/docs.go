@@ -23,7 +23,7 @@ prints nothing when nothing is missing, and fails otherwise. A text that speaks
 of something that no revision has is an error too.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if revision != "" && !revisionName.MatchString(revision) {
+			if revision != "" && !dated(revision) {
 				return usageError{fmt.Errorf("--revision wants a date like 2025-11-25, got %q", revision)}
 			}
 			return listGaps(s, dir, revision)

@@ -25,7 +25,7 @@ func generateCommand(s streams) *cobra.Command {
 	var dir string
 	var file fileOptions
 	cmd := &cobra.Command{
-		Use:   "generate [--schema FILE --revision REVISION --out DIR]",
+		Use:   "generate [--schema FILE --revision REVISION --out DIR [--overlay FILE]]",
 		Short: "Write generated/ from spec/, or the package of one official schema file",
 		Long: `Generate writes the Go package of every revision from the embedded spec/.
 
@@ -38,8 +38,10 @@ standard input) in the folder --out: its descriptions become the comments. The
 revision may be one that nobody has seen yet. Then general rules decide what no
 file says, with what still fits of the facts of the revision before it, and a
 note is printed for each such decision; what no rule decides is refused with
-file and JSON pointer. The package compiles in any module that requires this
-one.`,
+file and JSON pointer. --overlay names a file of entries that decide it, as in
+spec/REVISION/overlay.json of the known revisions: each has a reason, and one
+that matches nothing is refused. REVISION is a date like 2026-07-28, or draft.
+The package compiles in any module that requires this one.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file.asked() {
@@ -61,7 +63,8 @@ one.`,
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; fail if the files are not up to date")
 	cmd.Flags().StringVar(&dir, "dir", "generated", "the `folder` to write")
 	cmd.Flags().StringVar(&file.schema, "schema", "", "official schema `file` to make one package of")
-	cmd.Flags().StringVar(&file.revision, "revision", "", "`name` of its revision")
+	cmd.Flags().StringVar(&file.revision, "revision", "", "`name` of its revision: a date, or draft")
+	cmd.Flags().StringVar(&file.overlay, "overlay", "", "`file` that decides what no rule decides")
 	cmd.Flags().StringVar(&file.out, "out", "", "the `folder` to write that package to")
 	return cmd
 }

@@ -38,7 +38,7 @@ with --left it does nothing else. make revision does all of this, and builds and
 tests the result.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if !revisionName.MatchString(revision) {
+			if !dated(revision) {
 				return usageError{fmt.Errorf("--revision wants a date like 2025-11-25, got %q", revision)}
 			}
 			t := tree{root, revision}

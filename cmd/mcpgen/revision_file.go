@@ -7,21 +7,27 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"time"
 
 	"github.com/goldwire/goldwire/gen"
 	"github.com/goldwire/goldwire/gen/build"
 	"github.com/goldwire/goldwire/spec"
 )
 
-// anyRevision is the form of a revision's name that a file may be generated
-// as: drafts have other names than dates.
-var anyRevision = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
+// draft is the name of a revision that has no date yet.
+const draft = "draft"
+
+// dated says whether a name is a date as revisions have. Names sort in time,
+// which everything here relies on.
+func dated(name string) bool {
+	_, err := time.Parse(time.DateOnly, name)
+	return err == nil && revisionName.MatchString(name)
+}
 
 // fileOptions are the flags of generate that make a package of one schema file.
 type fileOptions struct {
-	schema, revision, out string
+	schema, revision, out, overlay string
 }
 
 // asked says whether any of the flags was given.
@@ -34,12 +40,24 @@ func generateFile(s streams, o fileOptions, check bool) error {
 		return usageError{errors.New("--schema is missing: which file is to be generated from?")}
 	case o.out == "":
 		return usageError{errors.New("--out is missing: which folder is to be written?")}
-	case !anyRevision.MatchString(o.revision):
-		return usageError{fmt.Errorf("--revision wants a name like 2026-07-28, got %q", o.revision)}
+	case o.revision != draft && !dated(o.revision):
+		return usageError{fmt.Errorf("--revision wants a date like 2026-07-28, or draft, got %q", o.revision)}
+	case o.overlay != "" && slices.Contains(spec.Revisions(), o.revision):
+		return usageError{fmt.Errorf("--overlay is for revisions that are not known; the facts of %s stand in spec/", o.revision)}
 	}
 	data, err := readInput(s, o.schema)
 	if err != nil {
 		return err
+	}
+	var own *spec.Overlay
+	if o.overlay != "" {
+		text, err := os.ReadFile(o.overlay)
+		if err != nil {
+			return err
+		}
+		if own, err = spec.ParseOverlay(filepath.ToSlash(o.overlay), text); err != nil {
+			return err
+		}
 	}
 	// The name goes into the header of what is printed: it must be the same on
 	// every machine.
@@ -50,8 +68,11 @@ func generateFile(s streams, o fileOptions, check bool) error {
 	case filepath.IsAbs(o.schema) || !fs.ValidPath(name):
 		name = filepath.Base(o.schema)
 	}
-	files, decisions, err := gen.FileDecisions(name, data, o.revision)
+	files, decisions, err := gen.FileDecisions(name, data, o.revision, own)
 	if err != nil {
+		if o.overlay == "" {
+			return fmt.Errorf("%w\nwhat no rule decides can be decided in a file of entries like those of spec/<revision>/overlay.json: --overlay FILE", err)
+		}
 		return err
 	}
 	drift, err := compareFolder(o.out, files)
@@ -91,7 +112,7 @@ func notes(s streams, name, revision string, decisions []*build.Decision) {
 		}
 	}
 	if !slices.Contains(spec.Revisions(), revision) {
-		fmt.Fprintf(s.err, "note: the runtime has no rules for revision %s; add it (make revision), or its connections keep to those of the newest revision with a handshake\n", revision)
+		fmt.Fprintf(s.err, "note: the runtime has no rules for revision %s; add it (make revision), or its connections keep to those of the newest revision that like it has a handshake or has none\n", revision)
 	}
 }
 

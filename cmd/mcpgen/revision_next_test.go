@@ -188,7 +188,7 @@ func TestNextRevisions(t *testing.T) {
 				got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(text)})
 			}
 
-			newer, decisions, err := build.FileDecisions(spec.Files(), "next.json", schema, next)
+			newer, decisions, err := build.FileDecisions(spec.Files(), "next.json", schema, next, nil)
 			if err != nil {
 				add("refused", err.Error()+"\n")
 				golden(t, file, &got)

@@ -32,7 +32,7 @@ spec/sources.json then holds the sha256 of the official file and of what was
 written, so that verify can prove either.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if !revisionName.MatchString(revision) {
+			if !dated(revision) {
 				return usageError{fmt.Errorf("--revision wants a date like 2025-11-25, got %q", revision)}
 			}
 			return importSchema(s, dir, revision, args[0])

@@ -115,6 +115,7 @@ type Input struct {
 	Schema   []byte        // with the errata applied
 	Overlay  *spec.Overlay // nil = only general rules
 	Docs     Docs          // nil = the descriptions of the schema
+	Own      *spec.Overlay // entries of Overlay that must decide something even if it holds only hints
 
 	// Decide is told, when the overlay holds only hints, what the general rules
 	// decide in place of overlay entries. It may be nil.
@@ -179,6 +180,11 @@ func (b *builder) build() (*ir.Package, error) {
 	for _, e := range b.o.Errata {
 		b.use(&e.Entry) // spec.Patch refuses those that match nothing
 	}
+	if b.in.Own != nil {
+		for _, e := range b.in.Own.Errata {
+			b.use(&e.Entry)
+		}
+	}
 	for _, step := range []func() error{b.findRaw, b.findMethods, b.lowerMethods, b.findErrors, b.rest, b.checkCycles} {
 		if err := step(); err != nil {
 			return nil, err
@@ -218,6 +224,13 @@ func (b *builder) build() (*ir.Package, error) {
 			}
 		}
 	} else {
+		if b.in.Own != nil {
+			for _, e := range b.in.Own.Entries() {
+				if !b.used[e] {
+					return nil, b.entryErr(Unused, e, "the entry matches nothing in %s", b.in.File)
+				}
+			}
+		}
 		b.ended()
 	}
 	return pkg, nil
@@ -237,7 +250,7 @@ func (b *builder) def(s *schema.Schema) (*schema.Schema, string) {
 // goName is the Go name of a definition.
 func (b *builder) goName(def string) string {
 	for _, n := range b.o.Names {
-		if n.Definition == def {
+		if n.Definition == def && n.At == "" {
 			b.use(&n.Entry)
 			return n.Go
 		}

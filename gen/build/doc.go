@@ -49,7 +49,7 @@ func (b *builder) links(s string) string {
 // linkName is like goName but counts as no use of an overlay entry.
 func (b *builder) linkName(def string) string {
 	for _, n := range b.o.Names {
-		if n.Definition == def {
+		if n.Definition == def && n.At == "" {
 			return n.Go
 		}
 	}

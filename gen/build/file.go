@@ -3,6 +3,7 @@ package build
 import (
 	"fmt"
 	"io/fs"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -16,26 +17,32 @@ import (
 // fits of the facts of the revision before it. Its descriptions become the
 // docs.
 func File(name string, data []byte, revision string) (*ir.Package, error) {
-	pkg, _, err := FileDecisions(spec.Files(), name, data, revision)
+	pkg, _, err := FileDecisions(spec.Files(), name, data, revision, nil)
 	return pkg, err
 }
 
 // FileDecisions is [File] with the facts of a folder of the layout that
 // [spec.Files] describes. It also says what the general rules decided on the
 // way; nothing for a known revision. A revision without a name, "", counts as
-// one after all that are known.
-func FileDecisions(fsys fs.FS, name string, data []byte, revision string) (*ir.Package, []*Decision, error) {
+// one after all that are known. own, which may be nil, holds what a person
+// decided for a revision that is not known: its entries go before the general
+// rules and the facts of the revision before, and one that matches nothing is an
+// error. A known revision takes none.
+func FileDecisions(fsys fs.FS, name string, data []byte, revision string, own *spec.Overlay) (*ir.Package, []*Decision, error) {
 	set, err := spec.Open(fsys)
 	if err != nil {
 		return nil, nil, err
 	}
 	in := Input{Revision: revision, File: name, Hash: schema.Hash(data), Schema: data}
 	if !slices.Contains(set.Revisions(), revision) {
-		pkg, out, err := guess(set, in)
+		pkg, out, err := guess(set, in, own)
 		if err == nil {
 			err = locate(set, pkg)
 		}
 		return pkg, out, err
+	}
+	if own != nil {
+		return nil, nil, fmt.Errorf("%s: the facts of revision %s are known and take no overlay", name, revision)
 	}
 	if in.Overlay, err = set.Overlay(revision); err != nil {
 		return nil, nil, err
@@ -67,7 +74,7 @@ func Draft(fsys fs.FS, revision string) (*ir.Package, []*Decision, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return guess(set, Input{Revision: revision, File: "spec/" + revision + "/schema.json", Hash: src.Structure, Schema: data})
+	return guess(set, Input{Revision: revision, File: "spec/" + revision + "/schema.json", Hash: src.Structure, Schema: data}, nil)
 }
 
 // Decision is what the general rules made of a place that a known revision has
@@ -81,8 +88,9 @@ type Decision struct {
 	Ended   *spec.Entry  // an entry of the revision before that holds no more
 }
 
-// guess lowers with the facts of the newest revision before in.Revision as hints.
-func guess(set *spec.Set, in Input) (*ir.Package, []*Decision, error) {
+// guess lowers with the facts of the newest revision before in.Revision as
+// hints, and own before them.
+func guess(set *spec.Set, in Input, own *spec.Overlay) (*ir.Package, []*Decision, error) {
 	before := ""
 	for _, r := range set.Revisions() {
 		if before == "" || in.Revision == "" || r < in.Revision {
@@ -101,7 +109,18 @@ func guess(set *spec.Set, in Input) (*ir.Package, []*Decision, error) {
 	var out []*Decision
 	hints := *known
 	hints.Hints, hints.Errata = true, nil
+	if own != nil {
+		var err error
+		if in.Schema, err = spec.Patch(in.Schema, own.Errata, spec.Generator); err != nil {
+			return nil, nil, err
+		}
+		over(&hints, own)
+		in.Own = own
+	}
 	for _, e := range known.Errata {
+		if own != nil && slices.ContainsFunc(own.Errata, func(o *spec.Erratum) bool { return o.At != "" && o.At == e.At }) {
+			continue
+		}
 		patched, err := spec.Patch(in.Schema, []*spec.Erratum{e}, spec.Generator)
 		if err == nil && e.Only != spec.Generator {
 			_, err = spec.Patch(in.Schema, []*spec.Erratum{e}, spec.Validators)
@@ -125,6 +144,39 @@ func guess(set *spec.Set, in Input) (*ir.Package, []*Decision, error) {
 		return nil, nil, err
 	}
 	return pkg, out, nil
+}
+
+// over puts the entries of own before those of hints, and takes out the hints
+// that speak of the same thing.
+func over(hints, own *spec.Overlay) {
+	dst, src := reflect.ValueOf(hints).Elem(), reflect.ValueOf(own).Elem()
+	for i := range dst.NumField() {
+		l := dst.Field(i)
+		if l.Kind() != reflect.Slice || l.Type() == reflect.TypeFor[[]*spec.Erratum]() {
+			continue
+		}
+		said := map[string]bool{}
+		for j := range src.Field(i).Len() {
+			said[subject(src.Field(i).Index(j))] = true
+		}
+		all := reflect.AppendSlice(reflect.MakeSlice(l.Type(), 0, 0), src.Field(i))
+		for j := range l.Len() {
+			if s := subject(l.Index(j)); s == "" || !said[s] {
+				all = reflect.Append(all, l.Index(j))
+			}
+		}
+		l.Set(all)
+	}
+}
+
+// subject is what an entry speaks of, "" if of several things.
+func subject(entry reflect.Value) string {
+	for _, name := range []string{"At", "Definition", "Method", "Go"} {
+		if f := entry.Elem().FieldByName(name); f.IsValid() && f.String() != "" {
+			return f.String()
+		}
+	}
+	return ""
 }
 
 // lasting says whether an entry holds for later revisions as well: it stands

@@ -308,7 +308,7 @@ func (r *relied) names(side string, caps *ir.Type, from ir.Direction, taken ...s
 	}
 	claim := func(name, what, ptr string) {
 		if have := names[name]; have != "" {
-			r.fail(Collision, ptr, "the name %s is wanted in %s by %s and by %s", name, side, have, what)
+			r.fail(Collision, ptr, "the name %s is wanted in %s by %s and by %s: add {\"at\": %q, \"go\": …} to \"names\" in the overlay to give the capability another", name, side, have, what, side+"Capabilities.…")
 		}
 		names[name] = what
 	}

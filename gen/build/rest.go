@@ -567,35 +567,48 @@ var reserved = []string{
 // collisions looks at all names that the package will declare.
 func (b *builder) collisions(pkg *ir.Package) error {
 	names := map[string]string{}
-	claim := func(name, what, ptr string) error {
+	hints := map[string]string{} // how a name can be given up
+	claim := func(name, what, ptr, hint string) error {
 		if have, dup := names[name]; dup {
-			return b.err(Collision, ptr, "the name %s is wanted by %s and by %s", name, have, what)
+			if hint == "" {
+				hint = hints[name]
+			}
+			if hint != "" {
+				hint = ": add " + hint + " in the overlay"
+			}
+			return b.err(Collision, ptr, "the name %s is wanted by %s and by %s%s", name, have, what, hint)
 		}
-		names[name] = what
+		names[name], hints[name] = what, hint
 		return nil
+	}
+	rename := func(t *ir.Type) string {
+		if b.file.Definitions[t.Schema] != nil {
+			return fmt.Sprintf("{\"definition\": %q, \"go\": …} to \"names\"", t.Schema)
+		}
+		return fmt.Sprintf("an entry with the place of %s to \"inline\"", t.Name)
 	}
 	for _, n := range reserved {
 		names[n] = "the package itself"
 	}
 	for _, t := range pkg.Types {
-		if err := claim(t.Name, "the type of "+t.Schema, b.where[t.Name]); err != nil {
+		if err := claim(t.Name, "the type of "+t.Schema, b.where[t.Name], rename(t)); err != nil {
 			return err
 		}
 	}
 	for _, t := range pkg.Types {
 		if t.Kind == ir.Union {
-			if err := claim("Unknown"+t.Name, "the unknown member of "+t.Name, b.where[t.Name]); err != nil {
+			if err := claim("Unknown"+t.Name, "the unknown member of "+t.Name, b.where[t.Name], rename(t)); err != nil {
 				return err
 			}
 		}
 		for _, v := range t.Values {
-			if err := claim(v.Name, "a value of "+t.Name, b.where[t.Name]); err != nil {
+			if err := claim(v.Name, "a value of "+t.Name, b.where[t.Name], rename(t)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, m := range b.methods {
-		if err := claim(m.ir.Const, "the method "+m.ir.Name, m.def.Pointer); err != nil {
+		if err := claim(m.ir.Const, "the method "+m.ir.Name, m.def.Pointer, ""); err != nil {
 			return err
 		}
 		if m.ir.Embedded {
@@ -606,13 +619,13 @@ func (b *builder) collisions(pkg *ir.Package) error {
 			envelopes = []string{m.ir.Go + "Notification"}
 		}
 		for _, e := range envelopes {
-			if err := claim(e, "an envelope of "+m.ir.Name, m.def.Pointer); err != nil {
+			if err := claim(e, "an envelope of "+m.ir.Name, m.def.Pointer, ""); err != nil {
 				return err
 			}
 		}
 	}
 	for _, c := range pkg.Consts {
-		if err := claim(c.Name, "a constant", ""); err != nil {
+		if err := claim(c.Name, "a constant", "", ""); err != nil {
 			return err
 		}
 	}

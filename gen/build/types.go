@@ -226,7 +226,8 @@ func (b *builder) claim(goName, structure, ptr string) (bool, error) {
 		if have == structure {
 			return false, nil
 		}
-		return false, b.err(Collision, ptr, "the name %s is taken by %s, which has another structure", goName, b.where[goName])
+		return false, b.err(Collision, ptr, "the name %s is taken by %s, which has another structure: give one of them another by {\"definition\": …, \"go\": …} in \"names\" of the overlay, or if it has no "+
+			"definition by {\"at\": …, \"go\": …} in \"inline\"", goName, b.where[goName])
 	}
 	b.origin[goName], b.where[goName] = structure, ptr
 	return true, nil
@@ -357,8 +358,14 @@ func (b *builder) structType(s *schema.Schema, goName, label string) error {
 		if f.Const != "" {
 			continue
 		}
+		for _, n := range b.o.Names {
+			if n.At != "" && matches(n.At, t.Name, f.JSON) {
+				b.use(&n.Entry)
+				f.Name = n.Go
+			}
+		}
 		if have, dup := names[f.Name]; dup {
-			return b.err(Collision, s.Pointer, "the member %q and %s both want the Go name %s", f.JSON, have, f.Name)
+			return b.err(Collision, s.Pointer, "the member %q and %s both want the Go name %s: add {\"at\": %q, \"go\": …} to \"names\" in the overlay", f.JSON, have, f.Name, t.Name+"."+f.JSON)
 		}
 		names[f.Name] = strconv.Quote(f.JSON)
 	}
