@@ -67,8 +67,7 @@ type call struct {
 	method   string
 	result   wire.Decoder // decodes the result; nil keeps it raw
 	raw      wire.Raw
-	problems []wire.Problem // that the result was forgiven
-	err      error
+	err      error // a *StrictError while the caller has not decided what to make of it
 	done     atomic.Bool
 	sent     atomic.Bool
 	ch       chan struct{}
@@ -78,10 +77,7 @@ type call struct {
 	started  time.Time
 	progress func(Progress)
 	sub      *Subscription
-	header   map[string][]string
-	heard    func([]wire.Problem)
-	strict   bool
-	trace    *Trace   // nil for none
+	o        *CallOptions
 	in       *inbound // the request that it is made for
 	relayed  *inbound // the request of another connection that it is made for
 	quiet    bool     // a subscription: nobody waits for its answer
@@ -116,7 +112,7 @@ func (c *Conn) beginFor(ctx context.Context, method string, result wire.Decoder,
 		return nil, ErrNoPeer
 	}
 	o := callOptions(ctx)
-	w := &call{method: method, result: result, ch: make(chan struct{}, 1), progress: o.Progress, heard: o.Problems, strict: o.StrictResult, header: o.Header, quiet: sub != nil, sub: sub}
+	w := &call{method: method, result: result, ch: make(chan struct{}, 1), progress: o.Progress, o: o, quiet: sub != nil, sub: sub}
 	switch in := inboundOf(ctx); {
 	case in == nil:
 	case in.c != c:
@@ -128,9 +124,6 @@ func (c *Conn) beginFor(ctx context.Context, method string, result wire.Decoder,
 		w.in = in
 	default:
 		w.direct = true
-	}
-	if o.trace != (Trace{}) {
-		w.trace = &o.trace
 	}
 	w.timeout = pick(o.Timeout, c.o.Timeout, defaultTimeout)
 	hard := pick(o.MaxTimeout, c.o.MaxTimeout, defaultMaxTimeout)
@@ -314,23 +307,23 @@ func (c *Conn) complete(w *call, err error, inline bool) {
 
 // roundTrip sends a call's request and waits for its answer.
 func (c *Conn) roundTrip(ctx context.Context, w *call, params wire.Appender) error {
-	if err := c.sendCall(ctx, w, params); err != nil {
-		return err
+	err := c.sendCall(ctx, w, params)
+	if err == nil {
+		err = c.wait(ctx, w)
 	}
-	if err := c.wait(ctx, w); err != nil {
-		return err
+	if s, ok := err.(*StrictError); ok {
+		err = w.judge(s)
 	}
-	return w.judge()
+	return err
 }
 
-// judge tells of what the result was forgiven, or refuses it for that.
-func (w *call) judge() error {
-	switch {
-	case len(w.problems) == 0:
-	case w.strict:
-		return &CallError{Method: w.method, ID: NewID(w.id), Stage: StageDecode, Err: &StrictError{Problems: w.problems}}
-	case w.heard != nil:
-		w.heard(slices.Clone(w.problems)) // listeners of events have it too
+// judge refuses a result for its problems, or tells of them.
+func (w *call) judge(s *StrictError) error {
+	if w.o.StrictResult {
+		return &CallError{Method: w.method, ID: NewID(w.id), Stage: StageDecode, Err: s}
+	}
+	if w.o.Problems != nil {
+		w.o.Problems(slices.Clone(s.Problems)) // listeners of events have them too
 	}
 	return nil
 }
@@ -345,22 +338,23 @@ func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) erro
 	b = wire.AppendString(b, w.method)
 	stage := StageSend
 	var err error
-	if params == nil && w.trace != nil {
+	traced := w.o.trace != (Trace{})
+	if params == nil && traced {
 		params = rawAppender(nil)
 	}
 	if params != nil {
 		b = append(b, `,"params":`...)
 		n := len(b)
 		b = params.AppendJSON(b)
-		if w.trace != nil {
-			b = addTrace(b, n, w.trace)
+		if traced {
+			b = addTrace(b, n, &w.o.trace)
 		}
 	}
 	b = append(b, '}')
 	if params != nil {
 		err = checkOutput(b, params)
 	}
-	f := Frame{Data: b, Header: w.header}
+	f := Frame{Data: b, Header: w.o.Header}
 	if err != nil {
 		stage = StageEncode
 	} else {
@@ -626,8 +620,10 @@ func (c *Conn) response(env *envelope, wrong error) {
 		w.raw = env.result
 	}
 	if len(env.problems) > 0 && wrong == nil {
-		w.problems = env.problems
-		c.ev.note(Event{Kind: ForgivenAnswer, Method: w.method, ID: env.id, Problems: w.problems}, env.data)
+		c.ev.note(Event{Kind: ForgivenAnswer, Method: w.method, ID: env.id, Problems: env.problems}, env.data)
+		if err == nil {
+			err = &StrictError{Problems: env.problems}
+		}
 	}
 	c.queue.answer(w, err)
 }

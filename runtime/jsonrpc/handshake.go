@@ -128,9 +128,8 @@ func (c *Conn) decodeHandshake(ctx context.Context, method string, raw wire.Raw,
 		return nil
 	}
 	c.ev.note(Event{Kind: ForgivenAnswer, Method: method, Problems: problems}, raw)
-	o := callOptions(ctx)
-	w := &call{method: method, problems: problems, heard: o.Problems, strict: o.StrictResult}
-	return w.judge()
+	w := &call{method: method, o: callOptions(ctx)}
+	return w.judge(&StrictError{Problems: problems})
 }
 
 // Discover asks a stateless server what it offers: it sends server/discover,
