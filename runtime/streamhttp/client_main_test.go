@@ -234,7 +234,13 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // memory serves a handler in memory and returns an endpoint that leads there.
 func memory(t *testing.T, h http.Handler) *Endpoint {
 	ln := newPipes()
-	srv := &http.Server{Handler: h, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}
+	var handlers sync.WaitGroup
+	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers.Add(1)
+		defer handlers.Done()
+		h.ServeHTTP(w, r)
+	})
+	srv := &http.Server{Handler: counted, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -247,6 +253,7 @@ func memory(t *testing.T, h http.Handler) *Endpoint {
 		pool.CloseIdleConnections()
 		_ = srv.Close()
 		<-served
+		handlers.Wait()
 	})
 	return &Endpoint{URL: "http://server.example/mcp", RoundTripper: pool, Logger: slog.New(slog.DiscardHandler)}
 }
