@@ -91,24 +91,23 @@ func (t *Trace) findBreakdown() *breakdown {
 	return b
 }
 
-// endEvent is the event by which a server ended, the last of them: its exit
-// stands behind the end of its output.
+// endEvent is the event by which a server ended: its exit, or the end of its
+// output where it did not exit by itself.
 func (t *Trace) endEvent() int {
-	at := -1
-	for _, i := range t.notesAt[transcript.KindEOF] {
-		if string(t.Recording.Events[i].Data) == "<" {
-			at = i
-		}
-	}
 	for _, k := range []transcript.Kind{transcript.KindExit, transcript.KindSignal} {
 		for _, i := range t.notesAt[k] {
 			// An exit that was asked for says nothing of the server.
 			if sent := t.notesAt[transcript.KindSent]; len(sent) == 0 || sent[0] > i {
-				at = max(at, i)
+				return i
 			}
 		}
 	}
-	return at
+	for _, i := range t.notesAt[transcript.KindEOF] {
+		if string(t.Recording.Events[i].Data) == "<" {
+			return i
+		}
+	}
+	return -1
 }
 
 // proper reports whether f is a request or a notification as JSON-RPC has

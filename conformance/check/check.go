@@ -381,10 +381,10 @@ func (c *Case) kept() string {
 }
 
 // around shows the request with the answer it is about, and what lies between;
-// of a request over which the server ended, how it did.
+// of a line over which the server ended, how it did.
 func around(f *Frame) []result.Frame {
 	var out []result.Frame
-	if b := f.Trace.broke(); b != nil && b.request == f {
+	if b := f.Trace.broke(); b != nil && (b.request == f || b.line == f) {
 		out = result.Around(f.Trace.Recording, f.Index, 3, 1, append(f.Trace.lastWords(f.Index), b.at)...)
 	} else if req := f.Trace.Request(f); f.FromServer && f.Kind == KindResponse && req != nil && f.Index-req.Index > 4 {
 		out = result.Around(f.Trace.Recording, f.Index, 1, 1, req.Index)

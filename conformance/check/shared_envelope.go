@@ -373,22 +373,20 @@ func (c *Case) unanswered(t *Trace, but *Step) {
 	switch {
 	case t.noted(noteFlood), t.noted(noteFull): // see flooded
 	case b == nil:
+	case b.line != nil && b.line != b.request && b.line.proper():
+		// Whether the next request was sent before the end is a matter of luck.
+		c.Broken(b.line, "a server that goes on and answers what comes next", b.how+" after "+b.line.Method)
+	case b.request == nil && b.line != nil: // others tell of lines that are no proper messages
 	case b.request != nil:
 		if but != nil && t == but.Trace && but.holds(b.request.Index) {
 			return // told of already
 		}
 		observed := "none: " + b.how
-		switch {
-		case b.line != b.request:
-			observed += " after " + b.line.Method
-		case b.hung:
+		if b.hung {
 			observed = "none, and none to later requests"
 		}
 		c.Broken(b.request, "an answer to this request", observed)
-	case b.line != nil && b.line.proper():
-		// It ended so soon that the next request was not even sent.
-		c.Broken(b.line, "a server that goes on and answers what comes next", b.how+" after "+b.line.Method)
-	case b.line == nil && !b.hung:
+	case !b.hung:
 		c.Tolerated(t.frameAt(b.at), "a server that works as long as its client needs it", b.how+" between two requests")
 	}
 }
