@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -290,6 +291,121 @@ func BenchmarkHandler(b *testing.B) {
 				clear(w.h)
 				h.ServeHTTP(w, r)
 			}
+		})
+	}
+}
+
+// memory is what is in use, once everything else is collected.
+func memory() (bytes uint64) {
+	var s runtime.MemStats
+	for range 3 {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&s)
+	return s.HeapAlloc + s.StackInuse
+}
+
+// BenchmarkIdleSession is the memory of a session without streams that made
+// one call.
+func BenchmarkIdleSession(b *testing.B) {
+	const sessions = 2000
+	var each float64
+	for b.Loop() {
+		h := streamhttp.NewHandler(both())
+		do := func(body, session string) string {
+			r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(body))
+			if err != nil {
+				b.Fatal(err)
+			}
+			if session != "" {
+				r.Header.Set("Mcp-Session-Id", session)
+			}
+			w := &nowhere{http.Header{}}
+			h.ServeHTTP(w, r)
+			return w.h.Get("Mcp-Session-Id")
+		}
+		start := memory()
+		for range sessions {
+			id := do(initialize, "")
+			do(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, id)
+			do(legacyCall("1", "echo"), id)
+		}
+		each = float64(memory()-start) / sessions
+		if n := h.Stats().Sessions; n != sessions {
+			b.Fatal(n)
+		}
+		h.Close()
+	}
+	b.ReportMetric(each, "B/session")
+}
+
+// BenchmarkIdleStreams is the memory and the goroutines of 5,000 open streams
+// that nothing is sent on, beside those of a net/http handler that waits.
+func BenchmarkIdleStreams(b *testing.B) {
+	const streams = 5000
+	_, m := servers(nil)
+	l, _ := servers(nil)
+	raw := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, ": hello\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	for _, c := range []struct {
+		name    string
+		handler func() (http.Handler, func())
+		session bool
+	}{
+		{"raw", func() (http.Handler, func()) { return raw, func() {} }, false},
+		{"listen", func() (http.Handler, func()) { h := streamhttp.NewHandler(m); return h, h.Close }, false},
+		{"get", func() (http.Handler, func()) { h := streamhttp.NewHandler(l); return h, h.Close }, true},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			var each, goroutines float64
+			for b.Loop() {
+				h, done := c.handler()
+				addr := listen(b, h)
+				ids := make([]string, streams)
+				if c.session {
+					for i := range ids {
+						r, _ := http.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(initialize))
+						w := &nowhere{http.Header{}}
+						h.ServeHTTP(w, r)
+						ids[i] = w.h.Get("Mcp-Session-Id")
+					}
+				}
+				start, before := memory(), runtime.NumGoroutine()
+				conns := make([]net.Conn, streams)
+				buf := make([]byte, 4096)
+				for i := range conns {
+					w, err := net.Dial("tcp", addr)
+					if err != nil {
+						b.Fatal(err)
+					}
+					conns[i] = w
+					if c.session {
+						_, err = fmt.Fprintf(w, "GET /mcp HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nMcp-Session-Id: %s\r\n\r\n", addr, ids[i])
+					} else {
+						_, err = fmt.Fprintf(w, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: %s\r\nContent-Length: %d\r\n%s\r\n\r\n%s",
+							addr, acceptBoth, len(listenBody), strings.Join(listenHeaders, "\r\n"), listenBody)
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+					if _, err = w.Read(buf); err != nil {
+						b.Fatal(err)
+					}
+				}
+				each = float64(memory()-start) / streams
+				goroutines = float64(runtime.NumGoroutine()-before) / streams
+				for _, c := range conns {
+					_ = c.Close()
+				}
+				done()
+			}
+			b.ReportMetric(each, "B/stream")
+			b.ReportMetric(goroutines, "goroutines/stream")
 		})
 	}
 }

@@ -106,9 +106,17 @@ func both() jsonrpc.Binder {
 
 // site is a handler behind a real socket.
 type site struct {
-	t   *testing.T
-	h   *streamhttp.Handler
-	srv *httptest.Server
+	t      *testing.T
+	h      *streamhttp.Handler
+	srv    *httptest.Server
+	client *http.Client // nil: that of srv
+}
+
+func (s *site) http() *http.Client {
+	if s.client != nil {
+		return s.client
+	}
+	return s.srv.Client()
 }
 
 func serve(t *testing.T, b jsonrpc.Binder, o ...streamhttp.HandlerOptions) *site {
@@ -192,7 +200,7 @@ func (s *site) request(ctx context.Context, method, body string, headers ...stri
 
 func (s *site) do(method, body string, headers ...string) reply {
 	s.t.Helper()
-	res, err := s.srv.Client().Do(s.request(s.t.Context(), method, body, headers...))
+	res, err := s.http().Do(s.request(s.t.Context(), method, body, headers...))
 	require.NoError(s.t, err)
 	b, err := io.ReadAll(res.Body)
 	require.NoError(s.t, err)
@@ -253,7 +261,7 @@ type stream struct {
 func (s *site) open(method, body string, headers ...string) *stream {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
-	res, err := s.srv.Client().Do(s.request(ctx, method, body, headers...))
+	res, err := s.http().Do(s.request(ctx, method, body, headers...))
 	require.NoError(s.t, err)
 	st := &stream{t: s.t, res: res, r: bufio.NewReader(res.Body), cancel: cancel}
 	s.t.Cleanup(st.close)
@@ -264,6 +272,9 @@ func (st *stream) close() {
 	st.cancel()
 	_ = st.res.Body.Close()
 }
+
+// drain reads to the end.
+func (st *stream) drain() { _, _ = io.Copy(io.Discard, st.r) }
 
 // event is one event as it was sent.
 type event struct{ id, data, retry string }
