@@ -38,6 +38,18 @@ func goals() (l []goal) {
 			goal{many, "raw's calls/s ÷", 6, false, faster("raw", "goldwire")},
 		)
 	}
+	for _, r := range []struct {
+		revision     string
+		goSDK, mcpGo float64
+	}{{legacy, 8.7, 1.7}, {modern, 11, 3.3}} {
+		one, many := "HTTP server, "+r.revision+", 1 at a time", "HTTP server, "+r.revision+", 64 at a time"
+		l = append(l,
+			goal{one, "P50 × raw", 1.15, false, slower("goldwire", "raw", p50)},
+			goal{many, "raw's calls/s ÷", 1.3, false, faster("raw", "goldwire")},
+			goal{many, "calls/s × go-sdk", r.goSDK, true, faster("goldwire", "go-sdk")},
+			goal{many, "calls/s × mcp-go", r.mcpGo, true, faster("goldwire", "mcp-go")},
+		)
+	}
 	const one, many = "stdio, own client and server, 1 at a time", "stdio, own client and server, 64 at a time"
 	const big, bigServer = "stdio, own client and server, 16 MiB result", "stdio server, 16 MiB result"
 	l = append(l,
@@ -45,22 +57,32 @@ func goals() (l []goal) {
 		goal{many, "calls/s × go-sdk", 15, true, faster("goldwire", "go-sdk")},
 		goal{many, "calls/s × trpc", 2, true, faster("goldwire", "trpc")},
 		goal{big, "go-sdk's time ÷", 4, true, slower("go-sdk", "goldwire", p50)},
-		goal{big, "payloads allocated by the client", 3, false, payloads("goldwire", func(r load.Result) float64 { return r.ClientAlloc })},
-		goal{bigServer, "payloads allocated by the server", 3, false, payloads("goldwire", func(r load.Result) float64 { return r.ServerAlloc })},
-		goal{bigServer, "peak memory × raw", 1.1, false, slower("goldwire", "raw", func(r load.Result) float64 { return r.ServerPeak })},
+		goal{big, "payloads allocated by the client", 3, false, payloads("goldwire", clientAlloc)},
+		goal{bigServer, "payloads allocated by the server", 3, false, payloads("goldwire", serverAlloc)},
+		goal{bigServer, "peak memory × raw", 1.1, false, slower("goldwire", "raw", serverPeak)},
 	)
+	const httpMany = "HTTP, own client and server, 64 at a time"
+	const httpBig, httpBigServer = "HTTP, own client and server, 16 MiB result", "HTTP server, 16 MiB result"
+	l = append(l,
+		goal{httpMany, "raw's calls/s ÷", 2, false, faster("raw", "goldwire")},
+		goal{httpMany, "new connections", 0, false, func(e *experiment) float64 { return e.subject("goldwire " + legacy).of(conns) }},
+		goal{httpBig, "go-sdk's time ÷", 4, true, slower("go-sdk", "goldwire", p50)},
+		goal{httpBig, "payloads allocated by the client", 3, false, payloads("goldwire", clientAlloc)},
+		goal{httpBigServer, "payloads allocated by the server", 3, false, payloads("goldwire", serverAlloc)},
+		goal{httpBigServer, "peak memory × raw", 1.1, false, slower("goldwire", "raw", serverPeak)},
+		goal{"5000 idle: session", "kB each", 2, false, func(e *experiment) float64 { return e.subject("goldwire").of(perStream) / 1024 }},
+	)
+	for _, kind := range []string{load.IdleStream, load.IdleListen} {
+		l = append(l,
+			goal{"5000 idle: " + kind, "memory × raw", 1.1, false, slower("goldwire", "raw", perStream)},
+			goal{"5000 idle: " + kind, "goroutines × raw", 1.0005, false, slower("goldwire", "raw", func(r load.Result) float64 { return r.GoroutinesPer })},
+		)
+	}
 	return l
 }
 
 func payloads(name string, f field) func(*experiment) float64 {
-	return func(e *experiment) float64 {
-		for _, s := range e.subjects {
-			if s.name == name {
-				return s.of(f) / load.BigSize
-			}
-		}
-		return math.NaN()
-	}
+	return func(e *experiment) float64 { return e.subject(name).of(f) / load.BigSize }
 }
 
 // printGoals prints the goals of what was measured.

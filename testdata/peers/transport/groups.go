@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/goldwire/goldwire/testdata/peers/transport/load"
@@ -67,14 +68,18 @@ const (
 	modern = "2026-07-28"
 )
 
-var defaultGroups = []string{"stdio", "stdio-pairs", "big"}
+var defaultGroups = []string{"stdio", "stdio-pairs", "http", "http-events", "http-pairs", "big"}
 
 // groups by name.
 var groups = map[string]func(programs) []*experiment{
-	"stdio":         stdioServers,
-	"stdio-pairs":   stdioPairs,
-	"big":           bigResults,
-	"stdio-million": stdioMillion,
+	"stdio":       stdioServers,
+	"stdio-pairs": stdioPairs,
+	"http":        httpServers,
+	"http-events": httpEvents,
+	"http-pairs":  httpPairs,
+	"big":         bigResults,
+	"idle":        idlePeers,
+	"million":     million,
 }
 
 // stdioServers are servers under prepared bytes on bare pipes.
@@ -118,36 +123,156 @@ func stdioPairs(p programs) (l []*experiment) {
 	return l
 }
 
+// httpModes are the ways in which toolkits answer over HTTP: of the faster one
+// it is the best that counts.
+func httpModes(revision string) (l []mode) {
+	l = append(l, mode{"raw", "raw", ""}, mode{"goldwire", "goldwire", ""})
+	if revision == legacy {
+		l = append(l, mode{"go-sdk JSON", "gosdk", "stateful-json"}, mode{"go-sdk SSE", "gosdk", "stateful-sse"})
+	} else {
+		l = append(l, mode{"go-sdk JSON", "gosdk", "stateless-json"}, mode{"go-sdk SSE", "gosdk", "stateless-sse"})
+	}
+	l = append(l, mode{"mcp-go", "mcpgo", ""})
+	if revision == legacy {
+		l = append(l, mode{"trpc JSON", "trpc", "json"}, mode{"trpc SSE", "trpc", "sse"})
+	}
+	return l
+}
+
+type mode struct{ name, program, mode string }
+
+// httpServers are servers under prepared bytes on sockets.
+func httpServers(p programs) (l []*experiment) {
+	for _, revision := range []string{legacy, modern} {
+		for _, ways := range []int{1, 64} {
+			e := &experiment{name: fmt.Sprintf("HTTP server, %s, %d at a time", revision, ways)}
+			for _, m := range httpModes(revision) {
+				e.add(m.name, func(b load.Budget) (load.Result, error) {
+					return load.HTTP(p.server(m.program, m.mode), false, revision == modern, load.EchoCall, 100, ways, b)
+				})
+			}
+			l = append(l, e)
+		}
+	}
+	return l
+}
+
+// httpEvents are calls with progress before the answer: event streams.
+func httpEvents(p programs) (l []*experiment) {
+	for _, revision := range []string{legacy, modern} {
+		for _, ways := range []int{1, 64} {
+			e := &experiment{name: fmt.Sprintf("HTTP server, %s, progress and answer, %d at a time", revision, ways)}
+			for _, m := range httpModes(revision) {
+				if m.program == "trpc" || strings.HasSuffix(m.mode, "-json") {
+					continue
+				}
+				e.add(m.name, func(b load.Budget) (load.Result, error) {
+					return load.HTTP(p.server(m.program, m.mode), false, revision == modern, load.TellCall, 100, ways, b)
+				})
+			}
+			l = append(l, e)
+		}
+	}
+	return l
+}
+
+// httpPairs are clients with servers of the same toolkit, and net/http's with
+// a bare handler.
+func httpPairs(p programs) (l []*experiment) {
+	for _, ways := range []int{1, 64} {
+		e := &experiment{name: fmt.Sprintf("HTTP, own client and server, %d at a time", ways)}
+		e.add("raw", func(b load.Budget) (load.Result, error) {
+			return load.HTTP(p.server("raw", ""), true, false, load.EchoCall, 100, ways, b)
+		})
+		for _, revision := range []string{legacy, modern} {
+			for _, m := range httpModes(revision) {
+				args := []string{"-over", "http", "-ways", strconv.Itoa(ways), "-revision", revision}
+				switch {
+				case m.program == "raw":
+					continue
+				case m.program == "trpc":
+					args[len(args)-1] = "" // it has no choice
+					e.add(m.name, p.pair(m.program, m.mode, args...))
+				default:
+					e.add(m.name+" "+revision, p.pair(m.program, m.mode, args...))
+				}
+			}
+		}
+		l = append(l, e)
+	}
+	return l
+}
+
 // bigResults have 16 MiB of text.
 func bigResults(p programs) []*experiment {
 	few := func(f func(load.Budget) (load.Result, error)) func(load.Budget) (load.Result, error) {
 		return func(load.Budget) (load.Result, error) { return f(load.Budget{Calls: 3}) }
 	}
-	server := &experiment{name: "stdio server, 16 MiB result", kind: large}
-	for _, name := range []string{"raw", "goldwire", "go-sdk", "mcp-go", "trpc"} {
-		server.add(name, few(func(b load.Budget) (load.Result, error) {
-			return load.BigStdio(p.server(program(name), ""), false, b)
+	stdio := &experiment{name: "stdio server, 16 MiB result", kind: large}
+	stdioPair := &experiment{name: "stdio, own client and server, 16 MiB result", kind: large}
+	overHTTP := &experiment{name: "HTTP server, 16 MiB result", kind: large}
+	httpPair := &experiment{name: "HTTP, own client and server, 16 MiB result", kind: large}
+	for _, m := range append(httpModes(legacy), mode{"raw, buffer of the right size", "raw", "sized"}, mode{"raw, streamed", "raw", "stream"}) {
+		over := []string{"-big", "-over", "http"}
+		if !strings.HasSuffix(m.name, " SSE") {
+			stdio.add(strings.TrimSuffix(m.name, " JSON"), few(func(b load.Budget) (load.Result, error) {
+				return load.BigStdio(p.server(m.program, m.mode), false, b)
+			}))
+			if m.program != "raw" {
+				stdioPair.add(strings.TrimSuffix(m.name, " JSON"), few(p.pair(m.program, m.mode, "-big")))
+			}
+		}
+		overHTTP.add(m.name, few(func(b load.Budget) (load.Result, error) {
+			return load.BigHTTP(p.server(m.program, m.mode), false, b)
 		}))
+		if m.program == "gosdk" {
+			over = append(over, "-revision", legacy) // its server with sessions has no other
+		}
+		if m.program != "raw" {
+			httpPair.add(m.name, few(p.pair(m.program, m.mode, over...)))
+		}
 	}
-	server.add("raw, buffer of the right size", few(func(b load.Budget) (load.Result, error) {
-		return load.BigStdio(p.server("raw", "sized"), false, b)
-	}))
-	server.add("raw, streamed", few(func(b load.Budget) (load.Result, error) {
-		return load.BigStdio(p.server("raw", "stream"), false, b)
-	}))
-	pair := &experiment{name: "stdio, own client and server, 16 MiB result", kind: large}
-	for _, name := range []string{"goldwire", "go-sdk", "mcp-go", "trpc"} {
-		pair.add(name, few(p.pair(program(name), "", "-big")))
+	return []*experiment{stdio, stdioPair, overHTTP, httpPair}
+}
+
+// idlePeers are sessions and streams on which nothing happens.
+func idlePeers(p programs) (l []*experiment) {
+	for _, n := range []int{1000, 5000} {
+		for _, kind := range []string{load.IdleSession, load.IdleStream, load.IdleListen} {
+			e := &experiment{name: fmt.Sprintf("%d idle: %s", n, kind), kind: idle}
+			for _, m := range []mode{{"raw", "raw", ""}, {"goldwire", "goldwire", ""}, {"go-sdk", "gosdk", "stateful-sse"}, {"mcp-go", "mcpgo", ""}, {"trpc", "trpc", "sse"}} {
+				switch {
+				case kind == load.IdleSession && m.program == "raw", kind == load.IdleListen && m.program == "trpc":
+					continue
+				case kind == load.IdleListen && m.program == "gosdk":
+					m.mode = "stateless-sse"
+				}
+				e.add(m.name, func(load.Budget) (load.Result, error) { return load.Idle(p.server(m.program, m.mode), kind, n) })
+			}
+			l = append(l, e)
+		}
 	}
-	return []*experiment{server, pair}
+	return l
 }
 
 // million calls, 64 at a time.
-func stdioMillion(p programs) []*experiment {
-	e := &experiment{name: "stdio, own client and server, 1,000,000 calls, 64 at a time"}
-	for _, name := range []string{"goldwire", "go-sdk", "mcp-go", "trpc"} {
-		measure := p.pair(program(name), "", "-ways", "64")
-		e.add(name, func(load.Budget) (load.Result, error) { return measure(load.Budget{Calls: 1_000_000}) })
+func million(p programs) []*experiment {
+	stdio := &experiment{name: "stdio, own client and server, 1,000,000 calls, 64 at a time"}
+	overHTTP := &experiment{name: "HTTP, own client and server, 1,000,000 calls, 64 at a time"}
+	calls := func(measure func(load.Budget) (load.Result, error)) func(load.Budget) (load.Result, error) {
+		return func(load.Budget) (load.Result, error) { return measure(load.Budget{Calls: 1_000_000}) }
 	}
-	return []*experiment{e}
+	for _, m := range httpModes(legacy) {
+		if m.program == "raw" || strings.HasSuffix(m.name, " SSE") {
+			continue
+		}
+		name := strings.TrimSuffix(m.name, " JSON")
+		stdio.add(name, calls(p.pair(m.program, "", "-ways", "64")))
+		over := []string{"-ways", "64", "-over", "http"}
+		if m.program == "gosdk" {
+			over = append(over, "-revision", legacy)
+		}
+		overHTTP.add(name, calls(p.pair(m.program, m.mode, over...)))
+	}
+	return []*experiment{stdio, overHTTP}
 }

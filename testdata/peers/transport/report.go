@@ -61,6 +61,20 @@ func p99(r load.Result) float64  { return r.P99 }
 func p999(r load.Result) float64 { return r.P999 }
 func rate(r load.Result) float64 { return r.Rate }
 
+func serverPeak(r load.Result) float64  { return r.ServerPeak }
+func serverAlloc(r load.Result) float64 { return r.ServerAlloc }
+func clientAlloc(r load.Result) float64 { return r.ClientAlloc }
+func perStream(r load.Result) float64   { return r.PerStream }
+func conns(r load.Result) float64       { return float64(r.Conns) }
+
+// subject of that name; an empty one if there is none.
+func (e *experiment) subject(name string) *subject {
+	if i := slices.IndexFunc(e.subjects, func(s *subject) bool { return s.name == name }); i >= 0 {
+		return e.subjects[i]
+	}
+	return &subject{}
+}
+
 // ratio is the median over the rounds of a's number as a multiple of b's. Of
 // several subjects, those of toolkit a, or b, the better one of each round
 // counts.
@@ -92,13 +106,20 @@ type column struct {
 }
 
 func number(title string, unit float64, f field) column {
-	return column{title, func(_ *experiment, s *subject) string { return digits(s.of(f) / unit) }}
+	return column{title, func(_ *experiment, s *subject) string {
+		if v := s.of(f); v != 0 {
+			return digits(v / unit)
+		}
+		return none // it was not measured, or there was none
+	}}
 }
+
+const none = "–"
 
 func digits(v float64) string {
 	switch {
-	case math.IsNaN(v) || v == 0:
-		return "–"
+	case math.IsNaN(v):
+		return none
 	case math.Abs(v) >= 1000:
 		s := fmt.Sprintf("%.0f", v)
 		for i := len(s) - 3; i > 0; i -= 3 {
@@ -121,26 +142,26 @@ var columns = map[kind][]column{
 		number("calls/s", 1, rate),
 		number("server CPU µs", microsecond, func(r load.Result) float64 { return r.ServerCPU }),
 		number("client CPU µs", microsecond, func(r load.Result) float64 { return r.ClientCPU }),
-		number("server MB", megabyte, func(r load.Result) float64 { return r.ServerPeak }),
+		number("server MB", megabyte, serverPeak),
 		number("client MB", megabyte, func(r load.Result) float64 { return r.ClientPeak }),
-		number("new connections", 1, func(r load.Result) float64 { return float64(r.Conns) }),
+		number("new connections", 1, conns),
 		{"P50 × first", func(e *experiment, s *subject) string { return digits(e.ratio(s.name, e.subjects[0].name, p50, false)) }},
 		{"first's calls/s ÷ this", func(e *experiment, s *subject) string { return digits(e.ratio(e.subjects[0].name, s.name, rate, true)) }},
 	},
 	large: {
 		number("ms", millisecond, p50),
-		number("server peak MB", megabyte, func(r load.Result) float64 { return r.ServerPeak }),
+		number("server peak MB", megabyte, serverPeak),
 		number("added", megabyte, func(r load.Result) float64 { return r.ServerPeak - r.ServerRSS }),
-		number("allocated", megabyte, func(r load.Result) float64 { return r.ServerAlloc }),
+		number("allocated", megabyte, serverAlloc),
 		number("client peak MB", megabyte, func(r load.Result) float64 { return r.ClientPeak }),
 		number("added", megabyte, func(r load.Result) float64 { return r.ClientPeak - r.ClientRSS }),
-		number("allocated", megabyte, func(r load.Result) float64 { return r.ClientAlloc }),
+		number("allocated", megabyte, clientAlloc),
 		{"ms × first", func(e *experiment, s *subject) string { return digits(e.ratio(s.name, e.subjects[0].name, p50, false)) }},
 	},
 	idle: {
-		number("kB each", 1024, func(r load.Result) float64 { return r.PerStream }),
+		number("kB each", 1024, perStream),
 		number("goroutines each", 1, func(r load.Result) float64 { return r.GoroutinesPer }),
-		number("server peak MB", megabyte, func(r load.Result) float64 { return r.ServerPeak }),
+		number("server peak MB", megabyte, serverPeak),
 	},
 }
 
@@ -149,7 +170,7 @@ func (o outcome) print(w io.Writer) {
 		fmt.Fprintf(w, "\n%s\n\n|", e.name)
 		shown := []column{{"", func(_ *experiment, s *subject) string { return s.name }}}
 		for _, c := range columns[e.kind] {
-			if slices.ContainsFunc(e.subjects, func(s *subject) bool { return c.f(e, s) != "–" }) {
+			if slices.ContainsFunc(e.subjects, func(s *subject) bool { return c.f(e, s) != none }) {
 				shown = append(shown, c)
 			}
 		}

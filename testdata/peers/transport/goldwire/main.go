@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 
 	legacy "github.com/goldwire/goldwire/generated/mcp/v20251125"
 	modern "github.com/goldwire/goldwire/generated/mcp/v20260728"
@@ -11,13 +12,14 @@ import (
 	"github.com/goldwire/goldwire/runtime/compat"
 	"github.com/goldwire/goldwire/runtime/jsonl"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/streamhttp"
 	"github.com/goldwire/goldwire/runtime/wire"
 
 	"github.com/goldwire/goldwire/testdata/peers/transport/load"
 	"github.com/goldwire/goldwire/testdata/peers/transport/program"
 )
 
-func main() { program.Main(program.Toolkit{Stdio: stdio, Dial: dial}) }
+func main() { program.Main(program.Toolkit{Stdio: stdio, HTTP: handler, Dial: dial}) }
 
 type echoArguments struct {
 	Message string `json:"message"`
@@ -27,11 +29,17 @@ type bigArguments struct {
 	Size int `json:"size"`
 }
 
-// call is what both tools answer.
-func call(tool string, arguments wire.Raw) (string, error) {
+// call is what the tools answer.
+func call(ctx context.Context, tool string, arguments wire.Raw) (string, error) {
 	switch tool {
 	case "echo":
 		a, err := args.Decode[echoArguments](arguments)
+		return a.Message, err
+	case "tell":
+		a, err := args.Decode[echoArguments](arguments)
+		if err == nil {
+			err = jsonrpc.PeerOf(ctx).Progress(ctx, 1, nil, "")
+		}
 		return a.Message, err
 	case "big":
 		a, err := args.Decode[bigArguments](arguments)
@@ -49,8 +57,8 @@ func server() jsonrpc.Binder {
 			ListTools: func(context.Context, *legacy.ListToolsParams) (*legacy.ListToolsResult, error) {
 				return &legacy.ListToolsResult{Tools: []legacy.Tool{{Name: "echo", InputSchema: schema}, {Name: "big", InputSchema: schema}}}, nil
 			},
-			CallTool: func(_ context.Context, p *legacy.CallToolParams) (*legacy.CallToolResult, error) {
-				text, err := call(p.Name, p.Arguments)
+			CallTool: func(ctx context.Context, p *legacy.CallToolParams) (*legacy.CallToolResult, error) {
+				text, err := call(ctx, p.Name, p.Arguments)
 				if err != nil {
 					return nil, err
 				}
@@ -63,8 +71,8 @@ func server() jsonrpc.Binder {
 			ListTools: func(context.Context, *modern.ListToolsParams) (*modern.ListToolsResult, error) {
 				return &modern.ListToolsResult{Tools: []modern.Tool{{Name: "echo", InputSchema: schema}, {Name: "big", InputSchema: schema}}, CacheScope: modern.CacheScopePublic}, nil
 			},
-			CallTool: func(_ context.Context, p *modern.CallToolParams) (*modern.CallToolResult, error) {
-				text, err := call(p.Name, p.Arguments)
+			CallTool: func(ctx context.Context, p *modern.CallToolParams) (*modern.CallToolResult, error) {
+				text, err := call(ctx, p.Name, p.Arguments)
 				if err != nil {
 					return nil, err
 				}
@@ -77,8 +85,18 @@ func server() jsonrpc.Binder {
 
 func stdio(string) error { return jsonrpc.Serve(context.Background(), jsonl.Stdio(), server()) }
 
+func handler(string) (http.Handler, error) {
+	h := streamhttp.NewHandler(server())
+	return h, h.Err()
+}
+
 func dial(ctx context.Context, t program.Target) (*program.Client, error) {
-	d := jsonl.Command(t.Command[0], t.Command[1:]...)
+	var d jsonrpc.Dialer
+	if t.URL != "" {
+		d = streamhttp.URL(t.URL)
+	} else {
+		d = jsonl.Command(t.Command[0], t.Command[1:]...)
+	}
 	if t.Revision == modern.Revision {
 		s, err := modern.Connect(ctx, d, modern.Client{Info: modern.Implementation{Name: "bench", Version: "1.0.0"}})
 		if err != nil {

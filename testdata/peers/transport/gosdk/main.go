@@ -29,6 +29,10 @@ func server() *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "echo"}, func(_ context.Context, _ *mcp.CallToolRequest, a echoArguments) (*mcp.CallToolResult, any, error) {
 		return text(a.Message), nil, nil
 	})
+	mcp.AddTool(s, &mcp.Tool{Name: "tell"}, func(ctx context.Context, r *mcp.CallToolRequest, a echoArguments) (*mcp.CallToolResult, any, error) {
+		err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1})
+		return text(a.Message), nil, err
+	})
 	mcp.AddTool(s, &mcp.Tool{Name: "big"}, func(_ context.Context, _ *mcp.CallToolRequest, a bigArguments) (*mcp.CallToolResult, any, error) {
 		return text(load.Big(a.Size)), nil, nil
 	})

@@ -104,12 +104,9 @@ func checkAnswer(status int, body []byte, id int) error {
 	if status != http.StatusOK {
 		return fmt.Errorf("status %d: %.300s", status, body)
 	}
-	if !bytes.HasPrefix(body, []byte("{")) { // an event stream
-		_, data, ok := bytes.Cut(body, []byte("data:"))
-		for ok && !bytes.Contains(data[:min(len(data), 300)], []byte("{")) { // an empty event first
-			_, data, ok = bytes.Cut(data, []byte("data:"))
-		}
-		body, _, _ = bytes.Cut(bytes.TrimSpace(data), []byte("\n"))
+	if !bytes.HasPrefix(body, []byte("{")) { // an event stream, the answer in its last event
+		body = body[bytes.LastIndex(body, []byte("data:"))+1:]
+		body, _, _ = bytes.Cut(bytes.TrimSpace(bytes.TrimPrefix(body, []byte("ata:"))), []byte("\n"))
 	}
 	if got := answerID(body); got != id {
 		return fmt.Errorf("the answer has the id %d, not %d: %.300s", got, id, body)
@@ -245,20 +242,25 @@ func readResponse(r *bufio.Reader, b []byte) (status int, body []byte, err error
 	}
 }
 
-// HTTP makes calls of echo with messages of size bytes to a server that
-// listens, each of ways callers one after the other: with net/http, or by
-// prepared bytes on connections of their own.
-func HTTP(command []string, netHTTP, modern bool, size, ways int, b Budget) (r Result, err error) {
+// HTTP makes calls to a server that listens, each of ways callers one after
+// the other: with net/http, or by prepared bytes on connections of their own.
+// call is EchoCall or TellCall, with a message of size bytes.
+func HTTP(command []string, netHTTP, modern bool, call func(string, bool) []byte, size, ways int, b Budget) (r Result, err error) {
 	t, err := openHTTP(command, modern)
 	if err != nil {
 		return r, err
 	}
 	defer func() { _ = t.Stop() }()
-	h := t.header("tools/call", "echo")
+	text := Text(size)
+	tool := "echo"
+	if bytes.Contains(call("", modern), []byte(`"tell"`)) {
+		tool = "tell"
+	}
+	h := t.header("tools/call", tool)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: ways + 1, MaxIdleConns: ways + 1, DisableCompression: true}}
 	callers := make([]caller, ways)
 	for i := range callers {
-		body := EchoCall(Text(size), modern)
+		body := call(text, modern)
 		if netHTTP {
 			callers[i] = &netCaller{t: t, c: client, h: h, body: body}
 			continue
@@ -275,14 +277,15 @@ func HTTP(command []string, netHTTP, modern bool, size, ways int, b Budget) (r R
 	var id atomic.Int64
 	id.Store(FirstID - 1)
 	r.Revision = t.revision
-	err = r.Parallel(b, ways, t.PID, func(i int) error { return callers[i].call(int(id.Add(1))) })
+	err = r.Parallel(b, ways, t.PID, nil, func(i int) error { return callers[i].call(int(id.Add(1))) })
 	r.ServerPeak = Peak(t.PID())
 	return r, err
 }
 
 // Parallel times call, made by ways goroutines one after the other each, and
-// what it takes of this process and that of pid.
-func (r *Result) Parallel(b Budget, ways int, pid func() int, call func(goroutine int) error) error {
+// what it takes of this process and that of pid. warm, if it is not nil, is
+// called when both are warm.
+func (r *Result) Parallel(b Budget, ways int, pid func() int, warm func() error, call func(goroutine int) error) error {
 	run := func(b Budget) ([]int64, error) {
 		times := make([][]int64, ways)
 		errs := make([]error, ways)
@@ -311,6 +314,11 @@ func (r *Result) Parallel(b Budget, ways int, pid func() int, call func(goroutin
 	}
 	if _, err := run(b.warm()); err != nil {
 		return err
+	}
+	if warm != nil {
+		if err := warm(); err != nil {
+			return err
+		}
 	}
 	u := used(pid())
 	ns, err := run(b)

@@ -56,15 +56,15 @@ var big = sync.OnceValue(func() string { return Text(BigSize) })
 // Big is the beginning of one shared text of BigSize bytes.
 func Big(size int) string { return big()[:min(max(size, 0), BigSize)] }
 
-// Meta is the _meta that each request of 2026-07-28 carries.
-const Meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{}}`
+// metaMembers are in the _meta of each request of 2026-07-28.
+const metaMembers = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{}`
 
 // Messages of the stateful handshake. The ids of the messages here have seven
 // digits, so that one can be written over another.
 const (
 	Initialize  = `{"jsonrpc":"2.0","id":1000000,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"load","version":"1.0.0"}}}`
 	Initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
-	Listen      = `{"jsonrpc":"2.0","id":1000000,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + Meta + `}}`
+	Listen      = `{"jsonrpc":"2.0","id":1000000,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{` + metaMembers + `}}}`
 )
 
 // FirstID is the first id of a call, and IDOffset where its digits begin.
@@ -75,18 +75,29 @@ const (
 
 // EchoCall is a call of the tool echo.
 func EchoCall(message string, modern bool) []byte {
-	return call("echo", `{"message":`+quote(message)+`}`, modern)
+	return call("echo", `{"message":`+quote(message)+`}`, "", modern)
+}
+
+// TellCall is a call of the tool tell, which asks for progress.
+func TellCall(message string, modern bool) []byte {
+	return call("tell", `{"message":`+quote(message)+`}`, `"progressToken":"t"`, modern)
 }
 
 // BigCall is a call of the tool big.
 func BigCall(size int, modern bool) []byte {
-	return call("big", `{"size":`+strconv.Itoa(size)+`}`, modern)
+	return call("big", `{"size":`+strconv.Itoa(size)+`}`, "", modern)
 }
 
-func call(tool, arguments string, modern bool) []byte {
+func call(tool, arguments, meta string, modern bool) []byte {
 	s := `{"jsonrpc":"2.0","id":` + strconv.Itoa(FirstID) + `,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments
+	if modern && meta != "" {
+		meta += ","
+	}
 	if modern {
-		s += "," + Meta
+		meta += metaMembers
+	}
+	if meta != "" {
+		s += `,"_meta":{` + meta + "}"
 	}
 	return []byte(s + "}}")
 }

@@ -24,6 +24,14 @@ func newServer() *server.MCPServer {
 		}
 		return mcp.NewToolResultText(m), nil
 	})
+	s.AddTool(mcp.NewTool("tell", mcp.WithString("message", mcp.Required())), func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		m, err := r.RequireString("message")
+		if err != nil {
+			return mcp.NewToolResultError(err.Error()), nil
+		}
+		err = s.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progressToken": r.Params.Meta.ProgressToken, "progress": 1})
+		return mcp.NewToolResultText(m), err
+	})
 	s.AddTool(mcp.NewTool("big", mcp.WithNumber("size", mcp.Required())), func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		n, err := r.RequireInt("size")
 		if err != nil {

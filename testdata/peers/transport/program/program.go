@@ -5,8 +5,9 @@
 //	-http ADDR                serve HTTP at /mcp, and say LISTEN and the address on stderr
 //	-client -server COMMAND   call the server, over its stdin and stdout or with -over http, and say what that took
 //
-// A server has the tools echo {message}, which answers with the message, and
-// big {size}, which answers with that many bytes of text.
+// A server has the tools echo {message}, which answers with the message, tell
+// {message}, which reports progress before, and big {size}, which answers with
+// that many bytes of text.
 package program
 
 import (
@@ -170,13 +171,14 @@ func measure(t Toolkit, r *load.Result, server []string, overHTTP bool, revision
 		return large(ctx, c, r, pid(), b)
 	}
 	var before load.Stats
-	if listening != nil {
-		if before, err = listening.Stats(); err != nil {
-			return err
+	warm := func() (err error) {
+		if listening != nil {
+			before, err = listening.Stats()
 		}
+		return err
 	}
 	text := load.Text(size)
-	err = r.Parallel(b, ways, pid, func(int) error {
+	err = r.Parallel(b, ways, pid, warm, func(int) error {
 		got, err := c.Echo(ctx, text)
 		if err == nil && got != text {
 			err = fmt.Errorf("the echo of %q is %q", text, got)

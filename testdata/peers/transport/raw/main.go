@@ -1,9 +1,9 @@
 // Command raw is the limit: it reads no JSON, and answers each call with the
 // bytes that a server answers, but for the id, which it copies.
 //
-// With -mode sse the answers over HTTP are event streams. A large text is
-// encoded into a buffer that grows, with -mode sized into one that has room for
-// it, and with -mode stream it is written in pieces while it is encoded.
+// A large text is encoded into a buffer that grows, with -mode sized into one
+// that has room for it, and with -mode stream it is written in pieces while it
+// is encoded.
 package main
 
 import (
@@ -31,8 +31,8 @@ const (
 	modernTail  = `}],"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"raw","version":"1.0.0"}}}}`
 )
 
-// echo is the answer to the calls of echo, made from the first one: all have
-// the same message.
+// echo is the answer to the calls of echo and tell, made from the first one:
+// all have the same message.
 var echo struct {
 	sync.Once
 	answer []byte
@@ -40,7 +40,7 @@ var echo struct {
 
 // tail is how the answer to a call ends.
 func tail(call []byte) string {
-	if bytes.Contains(call, []byte(`"_meta"`)) {
+	if bytes.Contains(call, []byte(`"2026-07-28"`)) {
 		return modernTail
 	}
 	return legacyTail
@@ -66,6 +66,7 @@ func is(call []byte, what string) bool {
 
 const (
 	callEcho = `"method":"tools/call","params":{"name":"echo"`
+	callTell = `"method":"tools/call","params":{"name":"tell"`
 	callBig  = `"method":"tools/call","params":{"name":"big"`
 )
 
@@ -74,7 +75,7 @@ const (
 func answer(b, message []byte, sized bool) []byte {
 	k := len(b)
 	switch {
-	case is(message, callEcho):
+	case is(message, callEcho), is(message, callTell):
 		echo.Do(func() {
 			echo.answer = append(quote([]byte(textHead+`"`), arguments(message).Message), `"`+tail(message)...)
 		})
@@ -170,6 +171,8 @@ var (
 	session   = []string{"0123456789abcdef0123456789abcdef"}
 )
 
+var progress = []byte("event: message\ndata: " + `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":1}}` + "\n\n")
+
 type buffers struct{ in, out []byte }
 
 var pool = sync.Pool{New: func() any { return new(buffers) }}
@@ -205,10 +208,11 @@ func handler(mode string) (http.Handler, error) {
 			h["Content-Type"] = jsonType
 			_ = stream(w, b.in)
 			return
-		case mode == "sse" && is(b.in, callEcho):
-			b.out = append(b.out[:0], "event: message\ndata: "...)
-			b.out = append(answer(b.out, b.in, false), "\n\n"...)
+		case is(b.in, callTell):
 			h["Content-Type"], h["Cache-Control"], h["X-Accel-Buffering"] = sseType, noCache, buffering
+			_, _ = w.Write(progress)
+			_ = http.NewResponseController(w).Flush()
+			b.out = append(answer(append(b.out[:0], "event: message\ndata: "...), b.in, false), "\n\n"...)
 			_, _ = w.Write(b.out)
 			_ = http.NewResponseController(w).Flush()
 			return
