@@ -1,5 +1,5 @@
-// Package compat lets one connection serve peers of several revisions of the
-// protocol.
+// Package compat lets one program speak with peers of several revisions of the
+// protocol: [Revisions] serves them, [Dial] finds out what a server speaks.
 package compat
 
 import (
@@ -25,12 +25,24 @@ import (
 //   - before any handshake ping is answered, and everything else is judged by
 //     the stateless revision, which says what is missing. It is not taken for
 //     the start of a session without a handshake.
+//
+// The limits and listeners of the connections are the Options of the server that
+// is given first; middleware is each server's own.
 func Revisions(servers ...jsonrpc.Binder) jsonrpc.Binder { return binder(servers) }
 
 type binder []jsonrpc.Binder
 
 // Bind binds each server.
 func (b binder) Bind() (jsonrpc.Chooser, error) {
+	e, err := bindAll(b)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// bindAll sorts services by their revisions.
+func bindAll(b []jsonrpc.Binder) (*eras, error) {
 	e := &eras{stateful: map[string]*jsonrpc.Service{}}
 	for _, s := range b {
 		ch, err := jsonrpc.Bind(s)
@@ -41,16 +53,19 @@ func (b binder) Bind() (jsonrpc.Chooser, error) {
 		if !ok {
 			return nil, fmt.Errorf("%T serves several revisions already", s)
 		}
+		if e.first == nil {
+			e.first = svc
+		}
 		rev := svc.Revision()
 		if svc.Rules().Stateless {
 			if e.stateless != nil {
-				return nil, fmt.Errorf("two stateless servers, %s and %s", e.stateless.Revision(), rev)
+				return nil, fmt.Errorf("two of stateless revisions, %s and %s", e.stateless.Revision(), rev)
 			}
 			e.stateless = svc
 			continue
 		}
 		if e.stateful[rev] != nil {
-			return nil, fmt.Errorf("two servers speak %s", rev)
+			return nil, fmt.Errorf("two speak %s", rev)
 		}
 		e.stateful[rev] = svc
 	}
@@ -60,16 +75,20 @@ func (b binder) Bind() (jsonrpc.Chooser, error) {
 		}
 	}
 	if e.stateless == nil && e.newest == nil {
-		return nil, errors.New("no server to choose from")
+		return nil, errors.New("none to choose from")
 	}
 	return e, nil
 }
 
 type eras struct {
+	first     *jsonrpc.Service            // as they were given
 	stateless *jsonrpc.Service            // may be nil
 	stateful  map[string]*jsonrpc.Service // by revision
 	newest    *jsonrpc.Service            // of the stateful ones, may be nil
 }
+
+// Options are those of the one that was given first.
+func (e *eras) Options() jsonrpc.Options { return e.first.Options() }
 
 // Choose picks the server for one message; see [Revisions].
 func (e *eras) Choose(c *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Service {

@@ -123,6 +123,11 @@ func (p *Process) Dial(ctx context.Context) (jsonrpc.Link, error) {
 	return &ProcessLink{link: l, ch: ch}, nil
 }
 
+// Identity is the command: its path, arguments and directory.
+func (p *Process) Identity() string {
+	return fmt.Sprintf("process %q %q %q", p.Path, p.Args, p.Dir)
+}
+
 // ProcessLink is the link to a child process.
 type ProcessLink struct {
 	*link

@@ -80,6 +80,7 @@ type Conn struct {
 	mu       sync.Mutex
 	svc      *Service // of the handshake
 	session  *Session // nil before
+	joinable bool     // the handshake is made, and nobody has decoded its result
 	relay    *Hub     // of Hub
 	gate     *gate
 	meta     Metadata

@@ -143,6 +143,14 @@ type Dialer interface {
 	Dial(ctx context.Context) (Link, error)
 }
 
+// Identified is a Dialer that says what it dials, so that what was found out
+// about that can be remembered.
+type Identified interface {
+	// Identity is the same for dialers of the same thing, and "" for what
+	// cannot be told. It may hold what is secret: it is compared and never shown.
+	Identity() string
+}
+
 // Transport is what Serve takes: the peers come to it. One that serves a
 // single peer (this process's stdin and stdout) gives one link and then
 // io.EOF.

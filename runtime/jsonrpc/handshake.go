@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -19,12 +20,15 @@ func Initialize[R, P any, PR interface {
 	*R
 	wire.Decoder
 }, PP Params[P]](ctx context.Context, c *Conn, params PP) (PR, error) {
+	r := PR(new(R))
+	if raw, ok := c.handshaken(); ok {
+		return r, c.decodeHandshake(ctx, methodInitialize, raw, r)
+	}
 	var p wire.Appender
 	if params != nil {
 		p = params
 	}
 	raw, err := c.initialize(ctx, p)
-	r := PR(new(R))
 	if err == nil {
 		err = c.decodeHandshake(ctx, methodInitialize, raw, r)
 	}
@@ -39,16 +43,65 @@ func Initialize[R, P any, PR interface {
 
 // InitializeRaw is Initialize for a result whose type depends on the revision
 // that the peer chose: it returns the session, whose Result is the raw result.
-// params are those of initialize.
+// params are those of initialize. When the peer answers with an error the
+// connection stays open, so that another handshake can be tried on it. Once it
+// has succeeded, Initialize for the revision that was chosen makes no handshake
+// but decodes this result.
 func InitializeRaw(ctx context.Context, c *Conn, params wire.Appender) (Session, error) {
 	_, err := c.initialize(ctx, params)
+	if e, ok := err.(*Error); ok {
+		c.mu.Lock()
+		_ = c.transition(methodInitialize, Connecting)
+		c.mu.Unlock()
+		return Session{}, e
+	}
 	if err == nil {
 		err = c.declareInitialized(ctx)
 	}
 	if err != nil {
 		return Session{}, c.abandon(ctx, err)
 	}
-	return c.Session(), nil
+	return c.shaken(), nil
+}
+
+// DiscoverRaw is the same for Discover.
+func DiscoverRaw(ctx context.Context, c *Conn, params wire.Appender) (Session, error) {
+	w, err := c.begin(ctx, methodDiscover, nil)
+	if err == nil {
+		err = c.roundTrip(ctx, w, params)
+	}
+	if err != nil {
+		if c.State() == Closed || errors.Is(err, ErrClosed) {
+			return Session{}, c.abandon(ctx, err)
+		}
+		return Session{}, err
+	}
+	if err := c.discovered(w.raw); err != nil {
+		return Session{}, c.abandon(ctx, err)
+	}
+	return c.shaken(), nil
+}
+
+// shaken marks that the handshake is made, for the bindings to join in.
+func (c *Conn) shaken() Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.joinable = true
+	return *c.session
+}
+
+// handshaken takes the result of a handshake that was made before, once.
+func (c *Conn) handshaken() (wire.Raw, bool) {
+	if c == nil {
+		return nil, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.joinable {
+		return nil, false
+	}
+	c.joinable = false
+	return c.session.Result, true
 }
 
 // initialize runs the handshake up to the answer.
@@ -81,7 +134,7 @@ func (c *Conn) initialize(ctx context.Context, params wire.Appender) (wire.Raw, 
 		svc = c.ch.Choose(c, &Peek{Method: methodInitialized})
 	}
 	if svc == nil {
-		return nil, &VersionError{Theirs: []string{version}}
+		return nil, &VersionError{Ours: c.ours(), Theirs: []string{version}}
 	}
 	if version != svc.o.Revision && !slices.Contains(svc.o.Supported, version) {
 		return nil, &VersionError{Ours: svc.o.Supported, Theirs: []string{version}}
@@ -142,6 +195,9 @@ func Discover[R, P any, PR interface {
 	wire.Decoder
 }, PP Params[P]](ctx context.Context, c *Conn, params PP) (PR, error) {
 	r := PR(new(R))
+	if raw, ok := c.handshaken(); ok {
+		return r, c.decodeHandshake(ctx, methodDiscover, raw, r)
+	}
 	w, err := c.begin(ctx, methodDiscover, nil)
 	if err != nil {
 		return nil, c.abandon(ctx, err)
@@ -167,11 +223,7 @@ func (c *Conn) discovered(raw wire.Raw) error {
 		svc = c.ch.Choose(c, &Peek{Method: methodDiscover})
 	}
 	if svc == nil || !slices.Contains(s.Supported, svc.o.Revision) {
-		e := &VersionError{Theirs: s.Supported}
-		if svc != nil {
-			e.Ours = []string{svc.o.Revision}
-		}
-		return e
+		return &VersionError{Ours: c.ours(), Theirs: s.Supported}
 	}
 	s.Revision = svc.o.Revision
 	c.mu.Lock()
@@ -204,6 +256,17 @@ func (c *Conn) refused(ctx context.Context, method string, err error) error {
 		return err
 	}
 	return &VersionError{Ours: []string{svc.o.Revision}, Theirs: theirs, Cause: e}
+}
+
+// ours lists what this side speaks.
+func (c *Conn) ours() []string {
+	if r, ok := c.ch.(interface{ Revisions() []string }); ok { // several
+		return r.Revisions()
+	}
+	if svc := c.Service(); svc != nil {
+		return []string{svc.o.Revision}
+	}
+	return nil
 }
 
 // supportedBy is the list of versions in the data of an error, nil if there is

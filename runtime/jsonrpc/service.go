@@ -212,6 +212,14 @@ func (s *Service) Method(name string) *Method { return s.methods[name] }
 // Capabilities is what this side advertises, as JSON; nil if not given.
 func (s *Service) Capabilities() wire.Raw { return s.caps }
 
+// Info describes the implementation, as JSON; nil if not given.
+func (s *Service) Info() wire.Raw {
+	if s.o.Info == nil {
+		return nil
+	}
+	return s.o.Info.AppendJSON(nil)
+}
+
 // Bind returns the service itself. It fails with a *wire.Error when a raw value
 // in its capabilities or its info is not JSON.
 func (s *Service) Bind() (Chooser, error) {

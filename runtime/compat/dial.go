@@ -1,0 +1,253 @@
+package compat
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/revision"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// probeTimeout is how long a server may be silent before it is taken for one of
+// a stateful revision.
+const probeTimeout = 5 * time.Second
+
+// Dial connects to a server in the newest revision that both sides speak, and
+// makes the handshake. clients are generated Clients, one a revision. What the
+// server speaks is the connection's Session().Revision, and the Join of that
+// revision's package makes a RemoteServer of the connection:
+//
+//	conn, err := compat.Dial(ctx, dialer, newer, older)
+//	…
+//	switch conn.Session().Revision {
+//	case v20260728.Revision:
+//		server, err := v20260728.Join(ctx, conn, newer)
+//	case v20251125.Revision:
+//		server, err := v20251125.Join(ctx, conn, older)
+//	}
+//
+// The stateless revision is tried first, by server/discover. A server that
+// refuses that with the error of an unsupported version, or of a missing
+// capability, is stateless all the same and fails the dial
+// (*jsonrpc.VersionError); after any other error, and after five seconds of
+// silence, the server gets initialize. That offers the newest stateful revision;
+// the server answers with the one it likes, and without a client for that the
+// dial fails with a *jsonrpc.VersionError. What a dialer's server turned out to
+// be is remembered for the process where the dialer can say what it dials
+// (jsonrpc.Identified), and found out again when it does not fit any more.
+//
+// The limits and listeners of the connection are the Options of the client that
+// is given first. Specification: basic/versioning, and basic/transports, backward
+// compatibility (2026-07-28).
+func Dial(ctx context.Context, d jsonrpc.Dialer, clients ...jsonrpc.Binder) (*jsonrpc.Conn, error) {
+	e, err := bindAll(clients)
+	if err != nil {
+		return nil, err
+	}
+	a := &attempt{d: d, c: &callers{e}}
+	identity := ""
+	if i, ok := d.(jsonrpc.Identified); ok {
+		identity = i.Identity()
+	}
+	if e.newest != nil && e.stateless != nil && known.stateful(identity) {
+		if conn, err := a.initialize(ctx, nil); err == nil || ctx.Err() != nil {
+			return conn, err
+		}
+		known.set(identity, false)
+	}
+	conn, err := a.dial(ctx)
+	if err == nil {
+		known.set(identity, !conn.Service().Rules().Stateless)
+	}
+	return conn, err
+}
+
+// attempt is one dial.
+type attempt struct {
+	d jsonrpc.Dialer
+	c *callers
+}
+
+func (a *attempt) open(ctx context.Context) (*jsonrpc.Conn, error) {
+	return jsonrpc.Dial(ctx, a.d, a.c)
+}
+
+// dial finds out what the server speaks.
+func (a *attempt) dial(ctx context.Context) (*jsonrpc.Conn, error) {
+	if a.c.stateless == nil {
+		return a.initialize(ctx, nil)
+	}
+	conn, err := a.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	probing := ctx
+	if a.c.newest != nil {
+		probing = jsonrpc.WithCallOptions(ctx, jsonrpc.CallOptions{Timeout: new(probeTimeout)})
+	}
+	err = a.discover(probing, conn)
+	switch e, answered := errors.AsType[*jsonrpc.Error](err); {
+	case err == nil:
+		return conn, nil
+	case answered && (e.Code == jsonrpc.CodeUnsupportedProtocolVersion || e.Code == jsonrpc.CodeMissingClientCapability):
+		_ = conn.Close(ctx)
+		if theirs := listOf(e.Data.Get("supported")); theirs != nil {
+			return nil, &jsonrpc.VersionError{Ours: a.c.Revisions(), Theirs: theirs, Cause: e}
+		}
+		return nil, err
+	case isVersion(err), ctx.Err() != nil, a.c.newest == nil:
+		_ = conn.Close(ctx)
+		return nil, err
+	}
+	silent := errors.Is(err, jsonrpc.ErrTimeout)
+	if conn.State() == jsonrpc.Closed { // it did not survive the question
+		return a.initialize(ctx, nil)
+	}
+	joined, ierr := a.initialize(ctx, conn)
+	if ierr == nil {
+		return joined, nil
+	}
+	if silent && conn.State() != jsonrpc.Closed { // it was slow to start
+		if err := a.discover(ctx, conn); err == nil {
+			return conn, nil
+		}
+	}
+	_ = conn.Close(ctx)
+	if _, refused := ierr.(*jsonrpc.Error); !refused {
+		return nil, ierr
+	}
+	return nil, errors.Join(ierr, err)
+}
+
+// discover asks a server as one of the stateless revision.
+func (a *attempt) discover(ctx context.Context, conn *jsonrpc.Conn) error {
+	s := a.c.stateless
+	meta := append(wire.AppendString([]byte(`{"_meta":{`), metaVersion), ':')
+	meta = wire.AppendString(meta, s.Revision())
+	meta = append(wire.AppendString(append(meta, ','), metaCapabilities), ':')
+	meta = wire.AppendRawObject(meta, s.Capabilities())
+	if info := s.Info(); info != nil {
+		meta = append(wire.AppendString(append(meta, ','), prefix+"clientInfo"), ':')
+		meta = wire.AppendRaw(meta, info)
+	}
+	_, err := jsonrpc.DiscoverRaw(ctx, conn, raw(append(meta, "}}"...)))
+	return err
+}
+
+// initialize makes the handshake of the stateful revisions, on conn, or on a
+// connection of its own when that is nil. conn stays open when the server
+// refuses.
+func (a *attempt) initialize(ctx context.Context, conn *jsonrpc.Conn) (*jsonrpc.Conn, error) {
+	own := conn == nil
+	if own {
+		var err error
+		if conn, err = a.open(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s := a.c.newest
+	params := wire.AppendString([]byte(`{"protocolVersion":`), s.Revision())
+	params = wire.AppendRawObject(append(params, `,"capabilities":`...), s.Capabilities())
+	params = wire.AppendRawObject(append(params, `,"clientInfo":`...), s.Info())
+	if _, err := jsonrpc.InitializeRaw(ctx, conn, raw(append(params, '}'))); err != nil {
+		if own {
+			_ = conn.Close(ctx)
+		}
+		return nil, err
+	}
+	return conn, nil
+}
+
+// raw is an Appender of a value.
+type raw wire.Raw
+
+func (r raw) AppendJSON(b []byte) []byte { return wire.AppendRaw(b, wire.Raw(r)) }
+
+func isVersion(err error) bool {
+	_, ok := errors.AsType[*jsonrpc.VersionError](err)
+	return ok
+}
+
+func listOf(list wire.Raw) (out []string) {
+	for v := range list.Elems() {
+		if s, ok := v.Str(); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// callers are the clients of one connection.
+type callers struct{ *eras }
+
+// Bind returns the callers themselves.
+func (c *callers) Bind() (jsonrpc.Chooser, error) { return c, nil }
+
+// Choose picks the client that the handshake made the connection's.
+func (c *callers) Choose(conn *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Service {
+	if s := conn.Service(); s != nil {
+		return s
+	}
+	if f.Method == "server/discover" {
+		return c.stateless
+	}
+	return c.stateful[conn.Session().Revision]
+}
+
+// Revisions lists what the clients speak, oldest first: for the errors of
+// handshakes.
+func (c *callers) Revisions() (out []string) {
+	for _, rev := range revision.All() {
+		if c.stateful[rev] != nil || c.eras.stateless != nil && c.eras.stateless.Revision() == rev {
+			out = append(out, rev)
+		}
+	}
+	return out
+}
+
+// known is what is remembered of servers: those that are not here get asked.
+var known memory
+
+// memory holds what was found out, bounded.
+type memory struct {
+	mu    sync.Mutex
+	old   map[string]bool
+	order []string
+}
+
+const maxKnown = 1024
+
+func (m *memory) stateful(identity string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.old[identity]
+}
+
+func (m *memory) set(identity string, stateful bool) {
+	if identity == "" {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case !stateful:
+		if m.old[identity] {
+			delete(m.old, identity)
+			m.order = slices.DeleteFunc(m.order, func(s string) bool { return s == identity })
+		}
+		return
+	case m.old[identity]:
+		return
+	case m.old == nil:
+		m.old = map[string]bool{}
+	case len(m.order) >= maxKnown:
+		delete(m.old, m.order[0])
+		m.order = m.order[1:]
+	}
+	m.old[identity] = true
+	m.order = append(m.order, identity)
+}
