@@ -56,9 +56,6 @@ type flight struct {
 	answered bool
 	answer   []byte // if keep
 	other    string // id of an answer that was none to this
-	lastID   []byte // of the stream's events
-	retry    time.Duration
-	hasRetry bool
 }
 
 // Notify sends a message that belongs to the request that came on this stream.
@@ -211,7 +208,7 @@ func (l *Link) call(ctx context.Context, x *flight, f jsonrpc.Frame, hd *outgoin
 			return nil, err
 		}
 		x.wireID = l.newID()
-		x.lastID, x.other = nil, ""
+		x.other = ""
 		env.ID = x.wireID
 		data = env.AppendJSON(nil)
 	}

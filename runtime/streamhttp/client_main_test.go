@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,9 +29,8 @@ import (
 // script is an MCP endpoint whose answers the test writes by itself. What the
 // test does not say is answered as a good server does.
 type script struct {
-	t     testing.TB
-	on    map[string]func(w http.ResponseWriter, r *http.Request, m *msg) // by RPC method, or "GET", "DELETE", "answer"
-	conns atomic.Int64
+	t  testing.TB
+	on map[string]func(w http.ResponseWriter, r *http.Request, m *msg) // by RPC method, or "GET", "DELETE", "answer"
 
 	mu  sync.Mutex
 	log []*msg
@@ -105,6 +105,13 @@ func (s *script) seen() []string {
 		lines = append(lines, m.String())
 	}
 	return lines
+}
+
+// all are the requests so far.
+func (s *script) all() []*msg {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*msg(nil), s.log...)
 }
 
 // of are the requests of a method.
@@ -234,10 +241,10 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // memory serves a handler in memory and returns an endpoint that leads there.
 func memory(t *testing.T, h http.Handler) *Endpoint {
 	ln := newPipes()
-	var handlers sync.WaitGroup
+	var running atomic.Int64
 	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handlers.Add(1)
-		defer handlers.Done()
+		running.Add(1)
+		defer running.Add(-1)
 		h.ServeHTTP(w, r)
 	})
 	srv := &http.Server{Handler: counted, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}
@@ -253,7 +260,9 @@ func memory(t *testing.T, h http.Handler) *Endpoint {
 		pool.CloseIdleConnections()
 		_ = srv.Close()
 		<-served
-		handlers.Wait()
+		for running.Load() > 0 { // in a bubble's time
+			time.Sleep(time.Millisecond)
+		}
 	})
 	return &Endpoint{URL: "http://server.example/mcp", RoundTripper: pool, Logger: slog.New(slog.DiscardHandler)}
 }

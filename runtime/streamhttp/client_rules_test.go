@@ -598,7 +598,7 @@ func TestClientMessagesAreWhole(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		for _, m := range s.log {
+		for _, m := range s.all() {
 			if len(m.Body) > 0 {
 				require.True(t, json.Valid(m.Body))
 			}

@@ -219,10 +219,10 @@ func (l *Link) listen(ctx context.Context, s session) {
 	}()
 	lastID, opened := "", false
 	for try := 1; ; try++ {
-		began := time.Now()
 		resp, err := l.get(ctx, &s, lastID)
 		if err == nil {
-			began, opened = time.Now(), true
+			began := time.Now()
+			opened = true
 			l.setStream(s.epoch, StreamOpen, nil)
 			l.notice(Notice{Kind: StreamOpened})
 			src := l.watch(resp.Body, began)
@@ -309,13 +309,13 @@ func (l *Link) restart(ctx context.Context, lost int) error {
 			ctx, cancel := context.WithTimeout(l.ctx, sendTimeout)
 			defer cancel()
 			again.err = l.handshake(ctx, old)
+			if again.err == nil {
+				l.notice(Notice{Kind: SessionLost})
+			}
 			l.mu.Lock()
 			l.again = nil
 			l.mu.Unlock()
 			close(again.done)
-			if again.err == nil {
-				l.notice(Notice{Kind: SessionLost})
-			}
 		}()
 	}
 	l.mu.Unlock()

@@ -222,7 +222,7 @@ func TestClientHeaders(t *testing.T) {
 		r := connect(t, e, legacy.Client{})
 		require.NoError(t, call(r))
 		synctest.Wait()
-		for _, m := range s.log {
+		for _, m := range s.all() {
 			require.Equal(t, "server.example", m.Host)
 			require.Equal(t, []string{"Bearer token"}, m.Header["Authorization"], m.String())
 			require.Equal(t, []string{"a", "b"}, m.Header["X-Custom"])
@@ -255,7 +255,7 @@ func TestClientHeaders(t *testing.T) {
 		_, _ = r.ReadResource(t.Context(), &modern.ReadResourceParams{URI: "file:///ü"})
 		_, _ = r.GetPrompt(t.Context(), &modern.GetPromptParams{Name: " p "})
 		require.NoError(t, r.Close())
-		for _, m := range s.log {
+		for _, m := range s.all() {
 			require.Equal(t, "POST", m.HTTP, "neither GET nor DELETE")
 			require.Equal(t, []string{"2026-07-28"}, m.Header["Mcp-Protocol-Version"])
 			require.Equal(t, []string{m.Method}, m.Header["Mcp-Method"])
@@ -555,7 +555,7 @@ func TestClientRedirects(t *testing.T) {
 				w.WriteHeader(c.status)
 			}
 			err := call(connect(t, e, legacy.Client{}))
-			for _, m := range s.log {
+			for _, m := range s.all() {
 				require.Equal(t, "server.example", strings.ToLower(strings.TrimSuffix(m.Host, ":80")))
 			}
 			if c.want == "" {
