@@ -14,12 +14,14 @@ type breakdown struct {
 	how  string // "it exited with status 1"
 	hung bool   // it runs, but answers nothing any more
 	at   int    // event of the end; of a server that hung, of the note that says so
-	// line is the first line that the server had not dealt with, as far as its
-	// answers tell; nil where there is none: it ended between two of them.
+	// line is the line that it most likely ended over, of those that it had not
+	// dealt with as far as its answers tell: one that is no proper message, or
+	// else the first request; or what stands before it, if that is a fence. Nil
+	// where there is none: it ended between two of them.
 	line *Frame
-	// request is the first proper request that was left without an answer
-	// because of it; nil where there is none, and where a line that is no
-	// proper message stands before it and may be the cause.
+	// request is the first proper request that was left without an answer; nil
+	// where there is none, and where a line that is no proper message stands
+	// before it.
 	request *Frame
 }
 
@@ -71,7 +73,8 @@ func (t *Trace) findBreakdown() *breakdown {
 				t.notedSince(noteSilent+string(f.ID), f.Index) || t.notedSince(noteGaveUp+string(f.ID), f.Index) {
 				continue
 			}
-			if b.line == nil {
+			// A fence is harmless; what stands before it is not always.
+			if b.line == nil || !f.fence() {
 				b.line = f
 			}
 			b.request = f
@@ -82,9 +85,7 @@ func (t *Trace) findBreakdown() *breakdown {
 				b.line = f
 			}
 		default:
-			if b.line == nil {
-				b.line = f
-			}
+			b.line = f
 			return b
 		}
 	}

@@ -107,7 +107,15 @@ func TestServerThatStopsIsNoConformingServer(t *testing.T) {
 // nobody has to understand is not what is told of: other checks tell of the
 // line.
 func TestServerThatStopsOverABrokenLine(t *testing.T) {
-	all := judge(t, dieOn("this is no JSON"), "2025-11-25")
+	// The second of them is the first line of its session.
+	all := judge(t, server{Input: func(c *conn, line []byte) bool {
+		bad := bytes.Contains(line, []byte("this is no JSON")) || bytes.Contains(line, []byte("\xff\xfe"))
+		if bad {
+			c.Exit(1)
+		}
+		return bad
+	}}, "2025-11-25")
+	require.Equal(t, result.Warn, all["invalid-utf8-survived"].Verdict)
 	require.Equal(t, result.Pass, all["requests-answered-once"].Verdict, all["requests-answered-once"].Observed)
 	require.Equal(t, result.Fail, all["parse-error-survived"].Verdict)
 	require.Equal(t, result.Blocked, all["parse-error-answered"].Verdict)
