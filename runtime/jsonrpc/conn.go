@@ -561,7 +561,7 @@ func (c *Conn) Session() Session {
 func (c *Conn) setSession(svc *Service, s Session) {
 	c.svc, c.session = svc, &s
 	if svc != nil {
-		c.gate = newGate(svc.o.Methods, c.side, svc.caps, s.Capabilities)
+		c.gate = svc.gateFor(c.side, s.Capabilities)
 	}
 }
 

@@ -25,7 +25,7 @@ func (a *answers) Reply(_ context.Context, f jsonrpc.Frame) error {
 func TestForkStandsAlone(t *testing.T) {
 	svc := jsonrpc.NewService(jsonrpc.ServiceOptions{Revision: revision.V20251125})
 	root := jsonrpc.NewConn(nil, svc, jsonrpc.ServerSide)
-	a, b := root.Fork(), root.Fork()
+	a, b := root.Fork(nil), root.Fork(nil)
 	require.NoError(t, a.Close(t.Context()))
 	require.NoError(t, a.Close(t.Context()))
 	require.Equal(t, jsonrpc.Closed, a.State())

@@ -146,7 +146,9 @@ type Service struct {
 	info    []byte   // "…/serverInfo":{…} for the _meta of results, nil if not added
 	hub     *Hub
 	own     func() *gate // what may be sent as far as the own capabilities say
-	invalid error        // what keeps it from being used
+	gatesMu sync.Mutex
+	gates   map[gateKey]*gate
+	invalid error // what keeps it from being used
 }
 
 // entry is what is registered for a method.
