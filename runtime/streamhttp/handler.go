@@ -134,8 +134,9 @@ type Handler struct {
 	draining atomic.Bool
 	requests atomic.Int64 // in progress
 
-	root   *jsonrpc.Conn // whose forks answer stateless requests, nil if there are none
-	anyone *jsonrpc.Conn // whose forks judge what belongs to no era
+	// The connections that answer are forks of one of these.
+	root      *jsonrpc.Conn // of sessions, and of what belongs to no era
+	stateless *jsonrpc.Conn // of stateless requests, nil if they are not served
 
 	mu       sync.Mutex
 	posts    *post       // in progress, a list in both directions
@@ -203,9 +204,9 @@ func (h *Handler) probe() {
 	if h.modern == nil && len(h.legacy) == 0 {
 		h.err = errors.New("no revision to serve")
 	}
-	h.anyone = c
+	h.root = c
 	if h.modern != nil {
-		h.root = jsonrpc.NewConn(nil, h.modern, jsonrpc.ServerSide)
+		h.stateless = jsonrpc.NewConn(nil, h.modern, jsonrpc.ServerSide)
 	}
 }
 
@@ -227,25 +228,9 @@ func (h *Handler) Stats() HandlerStats {
 
 // ServeHTTP answers one HTTP request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if n := h.requests.Add(1); n > int64(h.o.MaxRequests) && h.o.MaxRequests > 0 {
-		h.done()
-		h.refuse(w, r, http.StatusServiceUnavailable, jsonrpc.ID{}, &jsonrpc.Error{Code: jsonrpc.CodeOverloaded, Message: "too many requests in progress"})
-		return
-	}
+	h.requests.Add(1)
 	defer h.done()
-	switch {
-	case !h.originAllowed(r):
-		h.refuse(w, r, http.StatusForbidden, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Origin: not allowed"))
-		return
-	case !h.hostAllowed(r):
-		h.refuse(w, r, http.StatusForbidden, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Host: not allowed at a loopback address"))
-		return
-	case h.err != nil:
-		h.refuse(w, r, http.StatusInternalServerError, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInternalError, "internal error"))
-		return
-	case h.draining.Load() && r.Method != http.MethodDelete:
-		w.Header().Set("Connection", "close")
-		h.refuse(w, r, http.StatusServiceUnavailable, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeShuttingDown, "shutting down"))
+	if !h.admitted(w, r) {
 		return
 	}
 	switch r.Method {
@@ -258,6 +243,29 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.notAllowed(w, r)
 	}
+}
+
+// admitted refuses what must not be looked at any further.
+func (h *Handler) admitted(w http.ResponseWriter, r *http.Request) bool {
+	var status int
+	var e *jsonrpc.Error
+	switch {
+	case h.o.MaxRequests > 0 && h.requests.Load() > int64(h.o.MaxRequests):
+		status, e = http.StatusServiceUnavailable, jsonrpc.NewError(jsonrpc.CodeOverloaded, "too many requests in progress")
+	case !h.originAllowed(r):
+		status, e = http.StatusForbidden, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Origin: not allowed")
+	case !h.hostAllowed(r):
+		status, e = http.StatusForbidden, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Host: not allowed at a loopback address")
+	case h.err != nil:
+		status, e = http.StatusInternalServerError, jsonrpc.NewError(jsonrpc.CodeInternalError, "internal error")
+	case h.draining.Load() && r.Method != http.MethodDelete:
+		w.Header()["Connection"] = []string{"close"}
+		status, e = http.StatusServiceUnavailable, jsonrpc.NewError(jsonrpc.CodeShuttingDown, "shutting down")
+	default:
+		return true
+	}
+	h.refuse(w, r, status, jsonrpc.ID{}, e)
+	return false
 }
 
 // done counts a request out.
@@ -345,8 +353,10 @@ func (h *Handler) Close() {
 	for _, s := range all {
 		s.end()
 	}
-	if h.root != nil {
-		_ = h.root.Close(context.Background())
+	for _, c := range []*jsonrpc.Conn{h.root, h.stateless} {
+		if c != nil {
+			_ = c.Close(context.Background())
+		}
 	}
 }
 

@@ -138,7 +138,7 @@ func (h *Handler) ask(ctx context.Context, method string, cursor wire.Raw) wire.
 		b = append(append(b, `,"cursor":`...), cursor...)
 	}
 	b = append(b, "}}"...)
-	c := h.root.Fork()
+	c := h.stateless.Fork(nil)
 	ex := &answerOnly{done: make(chan struct{})}
 	c.Receive(ctx, ex, jsonrpc.Frame{Data: b, Owned: true}, false)
 	select {

@@ -49,9 +49,10 @@ type postKey struct{}
 func (p *post) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Done is closed when the client goes away, where that cancels its request
-// (2026-07-28). Where it does not there is none.
+// (2026-07-28). Where it does not there is none; nor is there for a
+// subscription, whose end wait sees to.
 func (p *post) Done() <-chan struct{} {
-	if p.s != nil {
+	if p.s != nil || p.listen {
 		return nil
 	}
 	return p.ctx.Done()
@@ -59,7 +60,7 @@ func (p *post) Done() <-chan struct{} {
 
 // Err says that the client has gone away, where that matters.
 func (p *post) Err() error {
-	if p.s != nil {
+	if p.s != nil || p.listen {
 		return nil
 	}
 	return p.ctx.Err()
@@ -74,29 +75,74 @@ func (p *post) Value(key any) any {
 }
 
 // servePost answers a POST: it reads the message, finds out which era it
-// belongs to, and lets a connection handle it.
+// belongs to, and lets a connection handle it. What an open stream needs stands
+// on this goroutine's stack, so the work is done in functions that return.
 func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) {
-	if !isJSON(r.Header) {
-		h.refuse(w, r, http.StatusUnsupportedMediaType, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Content-Type: want application/json"))
-		return
-	}
 	p := &post{h: h, w: w, r: r, ctx: r.Context(), reading: true}
 	h.enlist(p)
-	defer h.delist(p)
-	data, err := h.readBody(r)
-	if err != nil {
-		h.refuseBody(w, r, data, err)
-		return
+	defer p.release()
+	if data, ok := p.read(); ok && p.route(data) {
+		p.wait()
 	}
-	p.want, p.hd = accepts(r.Header), readHead(data)
+}
+
+// read reads the message. It answers the request itself, and returns false,
+// when there is none.
+func (p *post) read() ([]byte, bool) {
+	if !isJSON(p.r.Header) {
+		p.h.refuse(p.w, p.r, http.StatusUnsupportedMediaType, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Content-Type: want application/json"))
+		return nil, false
+	}
+	data, err := p.h.readBody(p.r)
+	if err != nil {
+		p.h.refuseBody(p.w, p.r, data, err)
+		return nil, false
+	}
+	return data, true
+}
+
+// route lets the connection that a message belongs to handle it. It answers
+// the request itself, and returns false, when there is none.
+func (p *post) route(data []byte) bool {
+	p.want, p.hd = accepts(p.r.Header), readHead(data)
 	switch {
-	case !p.hd.valid && !p.hd.batch && len(r.Header[HeaderSessionID]) == 0:
+	case !p.hd.valid && !p.hd.batch && len(p.r.Header[HeaderSessionID]) == 0:
 		// What is wrong with it does not depend on the era.
-		p.serve(h.anyone.Fork(), data)
-	case h.isModern(r.Header, &p.hd):
-		h.serveModern(p, data)
-	default:
-		h.serveLegacy(p, data)
+		p.conn = p.h.root.Fork(nil)
+	case p.h.isModern(p.r.Header, &p.hd):
+		if !p.routeModern() {
+			return false
+		}
+		p.conn = p.h.stateless.Fork(nil)
+	case !p.routeLegacy():
+		return false
+	}
+	p.handle(data)
+	return true
+}
+
+// release is called when the HTTP request ends.
+func (p *post) release() {
+	h, s := p.h, p.s
+	h.mu.Lock()
+	if p.next != nil {
+		p.next.prev = p.prev
+	}
+	if p.prev != nil {
+		p.prev.next = p.next
+	} else {
+		h.posts = p.next
+	}
+	unknown := false
+	if s != nil {
+		if s.active--; h.sessions[s.id] == s {
+			h.touch(s)
+		}
+		unknown = p.fresh && !s.known
+	}
+	h.mu.Unlock()
+	if unknown {
+		s.end()
 	}
 }
 
@@ -115,19 +161,6 @@ func (h *Handler) enlist(p *post) {
 		} else {
 			h.watch.Reset(every)
 		}
-	}
-	h.mu.Unlock()
-}
-
-func (h *Handler) delist(p *post) {
-	h.mu.Lock()
-	if p.next != nil {
-		p.next.prev = p.prev
-	}
-	if p.prev != nil {
-		p.prev.next = p.next
-	} else {
-		h.posts = p.next
 	}
 	h.mu.Unlock()
 }
@@ -204,62 +237,56 @@ func (h *Handler) isModern(hdr http.Header, hd *head) bool {
 	return h.legacy[version] == nil
 }
 
-// serveModern answers a message of the stateless revision.
-func (h *Handler) serveModern(p *post, data []byte) {
+// routeModern holds a message of the stateless revision against what that
+// asks of it over HTTP.
+func (p *post) routeModern() bool {
 	hd := &p.hd
+	var e *jsonrpc.Error
 	switch {
 	case hd.batch:
-		h.refuse(p.w, p.r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "one message at a time: there are no batches"))
-		return
+		e = jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "one message at a time: there are no batches")
 	case hd.valid && hd.answer:
-		h.refuse(p.w, p.r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "an answer to nothing that was asked"))
-		return
+		e = jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "an answer to nothing that was asked")
 	case hd.request():
-		if e := h.checkHeaders(p.ctx, p.r.Header, hd); e != nil {
-			h.refuse(p.w, p.r, http.StatusBadRequest, hd.id, e)
-			return
+		e = p.h.checkHeaders(p.ctx, p.r.Header, hd)
+	}
+	if e != nil {
+		id := hd.id
+		if hd.answer {
+			id = jsonrpc.ID{}
 		}
+		p.h.refuse(p.w, p.r, http.StatusBadRequest, id, e)
+		return false
 	}
 	p.listen = hd.method == methodListen
-	p.serve(h.root.Fork(), data)
+	return true
 }
 
-// serveLegacy answers a message of a session, or begins one.
-func (h *Handler) serveLegacy(p *post, data []byte) {
-	hd := &p.hd
-	if len(h.legacy) > 0 && hd.request() && hd.method == methodInitialize && len(p.r.Header[HeaderSessionID]) == 0 {
-		s, err := h.newSession(p.ctx)
-		if err != nil {
-			h.refuse(p.w, p.r, http.StatusInternalServerError, hd.id, jsonrpc.NewError(jsonrpc.CodeInternalError, "internal error"))
-			return
+// routeLegacy finds the session of a message, or makes the one that it begins.
+func (p *post) routeLegacy() bool {
+	h, hd := p.h, &p.hd
+	if len(p.r.Header[HeaderSessionID]) == 0 {
+		version := p.r.Header.Get(HeaderProtocolVersion)
+		switch {
+		case len(h.legacy) > 0 && hd.request() && hd.method == methodInitialize:
+			p.s, p.fresh = h.newSession(p.ctx), true
+			p.conn = p.s.conn
+			return true
+		case version != "" && h.legacy[version] == nil:
+			h.refuse(p.w, p.r, http.StatusBadRequest, hd.id, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s: not supported here, but %s", HeaderProtocolVersion, strings.Join(h.versions(), ", ")))
+			return false
 		}
-		p.s, p.fresh = s, true
-		p.serve(s.conn, data)
-		h.mu.Lock()
-		known := s.known
-		h.mu.Unlock()
-		if !known {
-			s.end()
-		}
-		return
 	}
-	if version := p.r.Header.Get(HeaderProtocolVersion); version != "" && h.legacy[version] == nil && len(p.r.Header[HeaderSessionID]) == 0 {
-		h.refuse(p.w, p.r, http.StatusBadRequest, hd.id, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s: not supported here, but %s", HeaderProtocolVersion, strings.Join(h.versions(), ", ")))
-		return
+	if p.s = h.sessionOf(p.w, p.r, hd.id); p.s == nil {
+		return false
 	}
-	s := h.sessionOf(p.w, p.r, hd.id)
-	if s == nil {
-		return
-	}
-	p.s = s
-	p.apart = h.o.Polling && hd.request() && s.rules().HTTP.Priming && p.want.events && !p.want.lines
-	p.serve(s.conn, data)
-	h.leave(s)
+	p.conn = p.s.conn
+	p.apart = h.o.Polling && hd.request() && p.s.rules().HTTP.Priming && p.want.events && !p.want.lines
+	return true
 }
 
-// serve lets the connection handle the message, and returns when it is
-// answered or the client has gone away.
-func (p *post) serve(c *jsonrpc.Conn, data []byte) {
+// handle lets the connection handle the message.
+func (p *post) handle(data []byte) {
 	f := jsonrpc.Frame{Data: data, Owned: true, Header: p.r.Header}
 	p.patient = p.h.o.KeepAlive > 0 && p.hd.request() && !p.fresh && (p.want.events || p.want.lines)
 	if !p.patient {
@@ -267,13 +294,17 @@ func (p *post) serve(c *jsonrpc.Conn, data []byte) {
 		_ = http.NewResponseController(p.w).SetWriteDeadline(time.Time{})
 	}
 	p.h.mu.Lock()
-	p.conn, p.reading, p.watched = c, false, p.patient
+	p.reading, p.watched = false, p.patient
 	p.h.mu.Unlock()
 	if p.apart {
 		go p.conn.Receive(p, p, f, false)
 	} else {
 		p.conn.Receive(p, p, f, false)
 	}
+}
+
+// wait returns when the message is answered or the client has gone away.
+func (p *post) wait() {
 	p.mu.Lock()
 	if p.out == nil && !p.done {
 		p.wake = make(chan struct{}, 1)
@@ -295,6 +326,9 @@ func (p *post) serve(c *jsonrpc.Conn, data []byte) {
 		st.detach(out)
 	}
 	out.close()
+	if p.listen { // see Done
+		_ = p.conn.Close(context.Background())
+	}
 }
 
 // keepOpen turns an answer that takes long into a stream.

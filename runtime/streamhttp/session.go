@@ -38,10 +38,10 @@ type serverSession struct {
 const maxStreams = 64
 
 // newSession makes a session that nobody knows yet.
-func (h *Handler) newSession(ctx context.Context) (*serverSession, error) {
-	s := &serverSession{h: h, id: newSessionID(), principal: jsonrpc.Principal(ctx)}
-	s.conn = jsonrpc.NewConn(s, h.ch, jsonrpc.ServerSide)
-	return s, s.conn.Start()
+func (h *Handler) newSession(ctx context.Context) *serverSession {
+	s := &serverSession{h: h, id: newSessionID(), principal: jsonrpc.Principal(ctx), active: 1}
+	s.conn = h.root.Fork(s)
+	return s
 }
 
 // rules are those of the revision that the session speaks.
