@@ -29,6 +29,7 @@ type rule struct {
 // but the standard library.
 var rules = []rule{
 	{"spec", nil, []string{"github.com/goccy/go-yaml"}},
+	{"spec/spectest", []string{"spec"}, nil},
 	{"gen/schema", []string{"spec"}, nil},
 	{"gen/ir", nil, nil},
 	{"gen/build", []string{"spec", "gen/schema", "gen/ir"}, nil},
@@ -41,6 +42,8 @@ var rules = []rule{
 	{"runtime/jsonrpc", []string{"runtime/wire", "runtime/revision"}, nil},
 	{"runtime/sse", nil, nil},
 	{"runtime/jsonl", []string{"runtime/wire", "runtime/revision", "runtime/jsonrpc"}, nil},
+	{"runtime/streamhttp", []string{"runtime/wire", "runtime/revision", "runtime/jsonrpc", "runtime/sse"}, nil},
+	{"runtime/ssehttp", []string{"runtime/wire", "runtime/revision", "runtime/jsonrpc", "runtime/sse"}, nil},
 	{"runtime/args", []string{"runtime/wire", "runtime/jsonrpc"}, []string{"github.com/goccy/go-json", "github.com/google/jsonschema-go"}},
 	{"runtime/compat", []string{"runtime/*", "generated/mcp/*"}, nil},
 	{"generated/mcp/v*", []string{"runtime/wire", "runtime/jsonrpc", "runtime/revision"}, nil},

@@ -22,8 +22,10 @@ import (
 
 func TestRevisions(t *testing.T) {
 	want := []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
-	require.Equal(t, want, spec.Revisions())
-	require.Equal(t, "2026-07-28", spec.Latest())
+	all := spec.Revisions()
+	require.Equal(t, want, all[:len(want)], "older revisions are frozen: new ones come behind them")
+	require.True(t, slices.IsSorted(all))
+	require.Equal(t, all[len(all)-1], spec.Latest())
 	for _, r := range want {
 		data, err := spec.Schema(r)
 		require.NoError(t, err)

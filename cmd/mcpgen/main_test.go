@@ -12,6 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/spec/spectest"
 )
 
 // binDir is the folder of the command, built as a user has it: what scripts
@@ -57,6 +59,10 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("REPO", repo)
+			e.Setenv("SPEC", filepath.Join(e.WorkDir, "known"))
+			if err := os.CopyFS(e.Getenv("SPEC"), spectest.Files()); err != nil {
+				return err
+			}
 			return withCommand(e)
 		},
 		RequireExplicitExec: true,
@@ -89,7 +95,7 @@ func TestVerifyOfficialFiles(t *testing.T) {
 			require.Contains(t, string(out), "the very file that was imported")
 		})
 	}
-	require.Equal(t, 5, n)
+	require.GreaterOrEqual(t, n, len(spectest.Revisions()))
 }
 
 type testWriter []byte
@@ -101,6 +107,8 @@ func (w *testWriter) Write(p []byte) (int, error) {
 
 // TestExitCodes holds the difference between a wrong command line and a refusal.
 func TestExitCodes(t *testing.T) {
+	known := filepath.Join(t.TempDir(), "spec")
+	require.NoError(t, os.CopyFS(known, spectest.Files()))
 	for _, c := range []struct {
 		args []string
 		want int
@@ -114,7 +122,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"import", "--revision", "2030-01-02"}, exitUsage},
 		{[]string{"verify", "a"}, exitUsage},
 		{[]string{"verify", "--what"}, exitUsage},
-		{[]string{"docs", "--spec", "../../spec"}, exitOK},
+		{[]string{"docs", "--spec", known}, exitOK},
 		{[]string{"docs", "--spec", t.TempDir()}, exitFailure},
 		{[]string{"docs", "--revision", "tomorrow"}, exitUsage},
 		{[]string{"docs", "a"}, exitUsage},

@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -27,6 +28,7 @@ import (
 	"github.com/goldwire/goldwire/gen/emit"
 	"github.com/goldwire/goldwire/gen/ir"
 	"github.com/goldwire/goldwire/spec"
+	"github.com/goldwire/goldwire/spec/spectest"
 )
 
 // exports are the compiled packages that printed code may import: path to file.
@@ -90,13 +92,13 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // next is the name of the revision that the cases make up.
 const next = "2027-01-15"
 
-// nextSchema lays the changes of a case over the newest schema. A case says
+// nextSchema lays the changes of a case over the newest schema that the cases know. A case says
 // what its definitions hold instead: null takes a member away; a list is
 // replaced, or with "+" before its name lengthened, with "-" shortened; and
 // "->" before the name of a definition renames it everywhere.
 func nextSchema(t *testing.T, changes string) []byte {
 	t.Helper()
-	base, err := spec.Schema(spec.Latest())
+	base, err := fs.ReadFile(spectest.Files(), spectest.Newest+"/schema.json")
 	require.NoError(t, err)
 	var file, change map[string]any
 	require.NoError(t, json.Unmarshal(base, &file))
@@ -162,7 +164,7 @@ func TestNextRevisions(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	c := newChecker(t)
-	older, err := build.Build(spec.Files(), spec.Latest())
+	older, err := build.Build(spectest.Files(), spectest.Newest)
 	require.NoError(t, err)
 	olderSide := c.side(t, older)
 	done := map[string]bool{} // sets of decisions that an overlay was written of
@@ -188,7 +190,7 @@ func TestNextRevisions(t *testing.T) {
 				got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(text)})
 			}
 
-			newer, decisions, err := build.FileDecisions(spec.Files(), "next.json", schema, next, nil)
+			newer, decisions, err := build.FileDecisions(spectest.Files(), "next.json", schema, next, nil)
 			if err != nil {
 				add("refused", err.Error()+"\n")
 				golden(t, file, &got)
@@ -254,12 +256,12 @@ func constant(p *types.Package, name string) string {
 func walked(t *testing.T, schema string, rules *ir.Package) {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(filepath.Join(dir, "spec"), os.DirFS("../../spec")))
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "spec"), spectest.Files()))
 	tr := tree{dir, next}
 	var out, errs testWriter
 	s := streams{strings.NewReader(""), &out, &errs}
 	require.NoError(t, importSchema(s, tr.path("spec"), next, schema))
-	require.NoError(t, tr.scaffold(s, spec.Latest()))
+	require.NoError(t, tr.scaffold(s, spectest.Newest))
 	strict, err := build.Build(os.DirFS(tr.path("spec")), next)
 	require.NoError(t, err, "the scaffolded overlay does not do")
 	d, err := delta.Compare(rules, strict)
@@ -270,20 +272,18 @@ func walked(t *testing.T, schema string, rules *ir.Package) {
 	}
 	changed, err := spec.Open(os.DirFS(tr.path("spec")))
 	require.NoError(t, err)
-	for _, older := range spec.Revisions() { // for which the same facts must hold as before
-		require.Equal(t, facts(t, nil, older), facts(t, changed, older), older)
+	before, err := spec.Open(spectest.Files())
+	require.NoError(t, err)
+	for _, older := range spectest.Revisions() { // for which the same facts must hold as before
+		require.Equal(t, facts(t, before, older), facts(t, changed, older), older)
 	}
 }
 
 // facts are the entries that hold for a revision, less the revision that ends
-// them; of the embedded data if set is nil.
+// them.
 func facts(t *testing.T, set *spec.Set, revision string) string {
 	t.Helper()
-	get := spec.Facts
-	if set != nil {
-		get = set.Overlay
-	}
-	o, err := get(revision)
+	o, err := set.Overlay(revision)
 	require.NoError(t, err)
 	data, err := json.Marshal(o)
 	require.NoError(t, err)
@@ -305,6 +305,6 @@ func TestNothingIsUndecided(t *testing.T) {
 	for _, r := range spec.Revisions() {
 		open, err := openDecisions(spec.Files(), r)
 		require.NoError(t, err)
-		require.Empty(t, open, "%s: decide these, and write the reason in place of %q", r, undecided)
+		require.Empty(t, open, "spec/%s/overlay.json: decide these, and write the reason in place of %q", r, undecided)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -13,7 +14,7 @@ import (
 
 	"github.com/goldwire/goldwire/gen/build"
 	"github.com/goldwire/goldwire/gen/emit"
-	"github.com/goldwire/goldwire/spec"
+	"github.com/goldwire/goldwire/spec/spectest"
 )
 
 // TestRandomNextRevisions changes the newest schema at random places in random
@@ -21,10 +22,10 @@ import (
 // what is said of old code is so.
 func TestRandomNextRevisions(t *testing.T) {
 	const n = 6
-	base, err := spec.Schema(spec.Latest())
+	base, err := fs.ReadFile(spectest.Files(), spectest.Newest+"/schema.json")
 	require.NoError(t, err)
 	c := newChecker(t)
-	latest, err := build.Build(spec.Files(), spec.Latest())
+	latest, err := build.Build(spectest.Files(), spectest.Newest)
 	require.NoError(t, err)
 	older := c.side(t, latest)
 	made := 0
@@ -39,7 +40,7 @@ func TestRandomNextRevisions(t *testing.T) {
 		}
 		data, err := json.Marshal(file)
 		require.NoError(t, err)
-		p, err := build.File("next.json", data, next)
+		p, _, err := build.FileDecisions(spectest.Files(), "next.json", data, next, nil)
 		if err != nil {
 			require.Contains(t, err.Error(), "#/", "%v: an error without a place", done)
 			continue

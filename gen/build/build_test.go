@@ -3,7 +3,6 @@ package build_test
 import (
 	"errors"
 	"flag"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,16 +17,18 @@ import (
 	"github.com/goldwire/goldwire/gen/ir"
 	"github.com/goldwire/goldwire/gen/schema"
 	"github.com/goldwire/goldwire/spec"
+	"github.com/goldwire/goldwire/spec/spectest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-var embeddedAll = sync.OnceValues(func() ([]*ir.Package, error) { return build.All(spec.Files()) })
+var known = sync.OnceValues(func() ([]*ir.Package, error) { return build.All(spectest.Files()) })
 
-// all gives the packages of all revisions, made once; nothing may write to them.
+// all gives the packages of the revisions that the tests were written for, made
+// once; nothing may write to them.
 func all(t testing.TB) []*ir.Package {
 	t.Helper()
-	pkgs, err := embeddedAll()
+	pkgs, err := known()
 	require.NoError(t, err)
 	return pkgs
 }
@@ -105,9 +106,17 @@ func TestRequiredArrays(t *testing.T) {
 	require.Equal(t, []int{10, 10, 11, 18, 18}, got)
 }
 
+// every gives the packages of all revisions, later ones included.
+func every(t testing.TB) []*ir.Package {
+	t.Helper()
+	pkgs, err := models()
+	require.NoError(t, err)
+	return pkgs
+}
+
 // TestLargestStruct keeps the sets of seen members within one word.
 func TestLargestStruct(t *testing.T) {
-	for _, p := range all(t) {
+	for _, p := range every(t) {
 		for _, typ := range p.Types {
 			require.LessOrEqual(t, len(typ.Fields), 64, typ.Name)
 		}
@@ -118,12 +127,12 @@ func TestLargestStruct(t *testing.T) {
 func TestDeterministic(t *testing.T) {
 	want := all(t)
 	for range 2 {
-		again, err := build.All(spec.Files())
+		again, err := build.All(spectest.Files())
 		require.NoError(t, err)
 		require.Equal(t, want, again)
 	}
 	for _, p := range want {
-		one, err := build.Build(spec.Files(), p.Revision)
+		one, err := build.Build(spectest.Files(), p.Revision)
 		require.NoError(t, err)
 		require.Equal(t, p, one)
 	}
@@ -135,7 +144,7 @@ func TestDeterministic(t *testing.T) {
 
 // TestOrder holds what the printer relies on: everything is in order.
 func TestOrder(t *testing.T) {
-	for _, p := range all(t) {
+	for _, p := range every(t) {
 		require.True(t, slices.IsSortedFunc(p.Types, func(x, y *ir.Type) int { return strings.Compare(x.Name, y.Name) }))
 		require.True(t, slices.IsSortedFunc(p.Methods, func(x, y *ir.Method) int { return strings.Compare(x.Name, y.Name) }))
 		require.True(t, slices.IsSortedFunc(p.Consts, func(x, y *ir.Const) int { return strings.Compare(x.Name, y.Name) }))
@@ -162,7 +171,7 @@ func TestOrder(t *testing.T) {
 
 // TestReferencesResolve holds that every name leads to a type of the package.
 func TestReferencesResolve(t *testing.T) {
-	for _, p := range all(t) {
+	for _, p := range every(t) {
 		types := map[string]*ir.Type{}
 		for _, typ := range p.Types {
 			types[typ.Name] = typ
@@ -222,7 +231,7 @@ func TestReferencesResolve(t *testing.T) {
 // TestGatesNameMembers holds that every conditional capability looks at members
 // that the params have, and that every capability path exists.
 func TestGatesNameMembers(t *testing.T) {
-	for _, p := range all(t) {
+	for _, p := range every(t) {
 		types := map[string]*ir.Type{}
 		for _, typ := range p.Types {
 			types[typ.Name] = typ
@@ -400,16 +409,7 @@ func TestUnusedEntries(t *testing.T) {
 // embedded copies the data of the module, to be changed.
 func embedded(t testing.TB) fstest.MapFS {
 	t.Helper()
-	out := fstest.MapFS{}
-	require.NoError(t, fs.WalkDir(spec.Files(), ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := fs.ReadFile(spec.Files(), p)
-		out[p] = &fstest.MapFile{Data: data}
-		return err
-	}))
-	return out
+	return spectest.Files()
 }
 
 // shared is the folder of the official files, or skips the test.

@@ -16,6 +16,7 @@ import (
 	"github.com/goldwire/goldwire/gen/ir"
 	"github.com/goldwire/goldwire/gen/schema"
 	"github.com/goldwire/goldwire/spec"
+	"github.com/goldwire/goldwire/spec/spectest"
 )
 
 // world is a revision's schema beside its model.
@@ -28,7 +29,7 @@ type world struct {
 
 func worlds(t *testing.T) []*world {
 	t.Helper()
-	set, err := spec.Open(spec.Files())
+	set, err := spec.Open(spectest.Files())
 	require.NoError(t, err)
 	var out []*world
 	for _, p := range all(t) {

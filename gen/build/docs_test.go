@@ -19,32 +19,24 @@ import (
 	"github.com/goldwire/goldwire/gen/build"
 	"github.com/goldwire/goldwire/gen/ir"
 	"github.com/goldwire/goldwire/spec"
+	"github.com/goldwire/goldwire/spec/spectest"
 )
 
 // TestDocsComplete holds that everything declared has a text of ours.
 func TestDocsComplete(t *testing.T) {
 	gaps, err := build.Gaps(spec.Files())
 	require.NoError(t, err)
-	require.Empty(t, gaps)
+	require.Empty(t, gaps, "write these texts in spec/docs.yaml; go run ./cmd/mcpgen docs lists them")
 }
 
-// edited is the embedded data with docs.yaml changed.
+// edited is the data of the known revisions with docs.yaml changed.
 func edited(t *testing.T, edit func(docs string) string) fs.FS {
 	t.Helper()
-	out := fstest.MapFS{}
-	require.NoError(t, fs.WalkDir(spec.Files(), ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := fs.ReadFile(spec.Files(), p)
-		if p == "docs.yaml" {
-			text := edit(string(data))
-			require.NotEqual(t, string(data), text)
-			data = []byte(text)
-		}
-		out[p] = &fstest.MapFile{Data: data}
-		return err
-	}))
+	out := spectest.Files()
+	docs := string(out["docs.yaml"].Data)
+	text := edit(docs)
+	require.NotEqual(t, docs, text)
+	out["docs.yaml"] = &fstest.MapFile{Data: []byte(text)}
 	return out
 }
 
@@ -158,7 +150,6 @@ func look(t *testing.T) []*ir.Package {
 	t.Helper()
 	pkgs, err := models()
 	require.NoError(t, err)
-	require.Len(t, pkgs, 5)
 	return pkgs
 }
 

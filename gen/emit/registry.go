@@ -57,6 +57,30 @@ func Registry(pkgs []*ir.Package) (name string, data []byte, err error) {
 		}
 		b.Line()
 	})
+	whole := func(name, doc, method string) {
+		f.Comment("// " + name + " " + doc)
+		f.Var().Id(name).Op("=").Map(jen.String()).Id("wholeDecoder").ValuesFunc(func(b *jen.Group) {
+			for _, p := range pkgs {
+				if len(p.Methods) > 0 {
+					pkgPath := Module + "/generated/" + p.Dir
+					b.Line().Lit(p.Revision).Op(":").Id("whole").Call(jen.Qual(pkgPath, "Decode"), jen.Qual(pkgPath, "Request").Dot(method))
+				}
+			}
+			b.Line()
+		})
+	}
+	whole("decoders", "read whole messages, and answers as far as they can be read.", "DecodeResponse")
+	whole("strictDecoders", "read whole messages, and answers strictly.", "DecodeResponseStrict")
+	f.Comment("// servers are the smallest servers of all packages.")
+	f.Var().Id("servers").Op("=").Map(jen.String()).Add(jsonrpc("Binder")).ValuesFunc(func(b *jen.Group) {
+		for _, p := range pkgs {
+			if len(p.Methods) > 0 {
+				pkgPath := Module + "/generated/" + p.Dir
+				b.Line().Lit(p.Revision).Op(":").Qual(pkgPath, "Server").Values(jen.Id("Info").Op(":").Qual(pkgPath, "Implementation").Values(jen.Id("Name").Op(":").Lit("s")))
+			}
+		}
+		b.Line()
+	})
 	f.ImportName(jsonrpcPath, "jsonrpc")
 	var out bytes.Buffer
 	if err := f.Render(&out); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -172,6 +173,19 @@ func (k *maker) object(x *ir.Type) string {
 	return "{" + strings.Join(out, ",") + "}"
 }
 
+// within moves a number to the nearest bound of a member that does not allow it.
+func within(f *ir.Field, text string) string {
+	v, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil || f == nil:
+	case f.Min != nil && v < *f.Min:
+		return strconv.FormatFloat(*f.Min, 'f', -1, 64)
+	case f.Max != nil && v > *f.Max:
+		return strconv.FormatFloat(*f.Max, 'f', -1, 64)
+	}
+	return text
+}
+
 func (k *maker) ref(r ir.Ref, f *ir.Field) string {
 	zero := k.f.zero()
 	choose := func(full, nothing string) string {
@@ -191,9 +205,9 @@ func (k *maker) ref(r ir.Ref, f *ir.Field) string {
 	case ir.Bool:
 		return choose("true", "false")
 	case ir.Int:
-		return choose("9007199254740993", "0")
+		return within(f, choose("9007199254740993", "0"))
 	case ir.Float:
-		return choose("0.5", "0")
+		return within(f, choose("0.5", "0"))
 	case ir.NullInt:
 		return choose("60000", "null")
 	case ir.RawAny:

@@ -11,11 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	v20241105 "github.com/goldwire/goldwire/generated/mcp/v20241105"
-	v20250326 "github.com/goldwire/goldwire/generated/mcp/v20250326"
-	v20250618 "github.com/goldwire/goldwire/generated/mcp/v20250618"
-	v20251125 "github.com/goldwire/goldwire/generated/mcp/v20251125"
-	v20260728 "github.com/goldwire/goldwire/generated/mcp/v20260728"
 	"github.com/goldwire/goldwire/runtime/jsonl"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -142,15 +137,6 @@ func requireKind(t *testing.T, want wire.ErrorKind, err error) {
 		return
 	}
 	require.ErrorIs(t, err, want)
-}
-
-// servers are the smallest servers of all revisions.
-var servers = map[string]jsonrpc.Binder{
-	"2024-11-05": v20241105.Server{Info: v20241105.Implementation{Name: "s"}},
-	"2025-03-26": v20250326.Server{Info: v20250326.Implementation{Name: "s"}},
-	"2025-06-18": v20250618.Server{Info: v20250618.Implementation{Name: "s"}},
-	"2025-11-25": v20251125.Server{Info: v20251125.Implementation{Name: "s"}},
-	"2026-07-28": v20260728.Server{Info: v20260728.Implementation{Name: "s"}},
 }
 
 // TestStringAboveTheMessageLimit sends a line that is longer than the server

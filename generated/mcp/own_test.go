@@ -13,11 +13,6 @@ import (
 
 	"github.com/goldwire/goldwire/conformance/validate"
 	"github.com/goldwire/goldwire/gen/ir"
-	v20241105 "github.com/goldwire/goldwire/generated/mcp/v20241105"
-	v20250326 "github.com/goldwire/goldwire/generated/mcp/v20250326"
-	v20250618 "github.com/goldwire/goldwire/generated/mcp/v20250618"
-	v20251125 "github.com/goldwire/goldwire/generated/mcp/v20251125"
-	v20260728 "github.com/goldwire/goldwire/generated/mcp/v20260728"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/wire"
 	"github.com/goldwire/goldwire/spec"
@@ -31,24 +26,24 @@ type message = wire.Appender
 // requester is any request of any revision.
 type requester func(f jsonrpc.Frame) (message, error)
 
-// decoders read whole messages, by revision; for a request they give the
-// reader of its answer too.
-var decoders = map[string]func(text []byte) (message, requester, error){
-	"2024-11-05": whole[v20241105.Message, v20241105.Request](v20241105.Decode, func(q v20241105.Request, f jsonrpc.Frame) (message, error) { return q.DecodeResponse(f) }),
-	"2025-03-26": whole[v20250326.Message, v20250326.Request](v20250326.Decode, func(q v20250326.Request, f jsonrpc.Frame) (message, error) { return q.DecodeResponse(f) }),
-	"2025-06-18": whole[v20250618.Message, v20250618.Request](v20250618.Decode, func(q v20250618.Request, f jsonrpc.Frame) (message, error) { return q.DecodeResponse(f) }),
-	"2025-11-25": whole[v20251125.Message, v20251125.Request](v20251125.Decode, func(q v20251125.Request, f jsonrpc.Frame) (message, error) { return q.DecodeResponse(f) }),
-	"2026-07-28": whole[v20260728.Message, v20260728.Request](v20260728.Decode, func(q v20260728.Request, f jsonrpc.Frame) (message, error) { return q.DecodeResponse(f) }),
-}
+// wholeDecoder reads a whole message; of a request it gives the reader of its
+// answer too. The generated decoders are by revision.
+type wholeDecoder func(text []byte) (message, requester, error)
 
-func whole[M message, Q any](decode func(jsonrpc.Frame) (M, error), answer func(Q, jsonrpc.Frame) (message, error)) func([]byte) (message, requester, error) {
+func whole[M, A message, Q any](decode func(jsonrpc.Frame) (M, error), answer func(Q, jsonrpc.Frame) (A, error)) wholeDecoder {
 	return func(text []byte) (message, requester, error) {
 		m, err := decode(jsonrpc.Frame{Data: text})
 		if err != nil {
 			return nil, nil, err
 		}
 		if q, ok := any(m).(Q); ok {
-			return m, func(f jsonrpc.Frame) (message, error) { return answer(q, f) }, nil
+			return m, func(f jsonrpc.Frame) (message, error) {
+				a, err := answer(q, f)
+				if err != nil {
+					return nil, err
+				}
+				return a, nil
+			}, nil
 		}
 		return m, nil, nil
 	}
@@ -112,7 +107,6 @@ func ownExample(t *testing.T, revision, name string) string {
 // by the schema, that none is missing and that none is left over.
 func TestOwnExamples(t *testing.T) {
 	eachRevision(t, func(t *testing.T, m model) {
-		require.Contains(t, decoders, m.Revision, "add the new revision here, and to servers in hostile_test.go")
 		names := exampleNames(t, m)
 		if *update {
 			draftMissing(t, m, names)

@@ -481,3 +481,30 @@ var methodTables = map[string][]jsonrpc.Method{
 	"2025-11-25": v20251125.Methods,
 	"2026-07-28": v20260728.Methods,
 }
+
+// decoders read whole messages, and answers as far as they can be read.
+var decoders = map[string]wholeDecoder{
+	"2024-11-05": whole(v20241105.Decode, v20241105.Request.DecodeResponse),
+	"2025-03-26": whole(v20250326.Decode, v20250326.Request.DecodeResponse),
+	"2025-06-18": whole(v20250618.Decode, v20250618.Request.DecodeResponse),
+	"2025-11-25": whole(v20251125.Decode, v20251125.Request.DecodeResponse),
+	"2026-07-28": whole(v20260728.Decode, v20260728.Request.DecodeResponse),
+}
+
+// strictDecoders read whole messages, and answers strictly.
+var strictDecoders = map[string]wholeDecoder{
+	"2024-11-05": whole(v20241105.Decode, v20241105.Request.DecodeResponseStrict),
+	"2025-03-26": whole(v20250326.Decode, v20250326.Request.DecodeResponseStrict),
+	"2025-06-18": whole(v20250618.Decode, v20250618.Request.DecodeResponseStrict),
+	"2025-11-25": whole(v20251125.Decode, v20251125.Request.DecodeResponseStrict),
+	"2026-07-28": whole(v20260728.Decode, v20260728.Request.DecodeResponseStrict),
+}
+
+// servers are the smallest servers of all packages.
+var servers = map[string]jsonrpc.Binder{
+	"2024-11-05": v20241105.Server{Info: v20241105.Implementation{Name: "s"}},
+	"2025-03-26": v20250326.Server{Info: v20250326.Implementation{Name: "s"}},
+	"2025-06-18": v20250618.Server{Info: v20250618.Implementation{Name: "s"}},
+	"2025-11-25": v20251125.Server{Info: v20251125.Implementation{Name: "s"}},
+	"2026-07-28": v20260728.Server{Info: v20260728.Implementation{Name: "s"}},
+}
