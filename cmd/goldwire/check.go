@@ -44,6 +44,11 @@ are called, unless --allow-tool names others. A tool that --allow-tool or
 --deny-tool names has to be in the server's list: else the command ends with
 status 2 before any tool is called.
 
+The report shows each broken rule with the traffic around it, and counts the
+others: n/a where the server does not offer what a rule is about, unseen where
+nothing happened that could keep or break it, blocked where an earlier fault
+of the server kept the checker from looking.
+
 Exit status: 0 no MUST was broken; 1 one was; 2 the command line makes no
 sense; 3 the server could not be started, stayed silent or ended before it had
 answered; 5 nothing could be observed, the checker itself failed, or nothing
