@@ -60,6 +60,7 @@ bench: ## calls and the codec, beside the limit and those of others
 e2e: ## work with foreign clients, servers and proxies (installs them), and judge foreign servers
 	sh testdata/peers/install.sh
 	cd testdata/peers && $(GO) test -tags e2e -count 1 -timeout 10m -v ./matrix -run 'TestE2E'
+	cd testdata/peers && $(GO) test -tags e2e -count 1 -timeout 5m -parallel 64 -v ./proxy -run 'TestE2E'
 	$(GO) test -tags e2e -count 1 -timeout 20m -v ./cmd/goldwire -run 'TestE2E'
 
 .PHONY: fuzz

@@ -1,12 +1,19 @@
 #!/bin/sh
-# Installs the foreign programs that `make e2e` judges: Go ones into
-# bin/peers, npm ones into testdata/peers/node/node_modules.
+# Installs the foreign programs of `make e2e`: Go ones into bin/peers, npm ones
+# into testdata/peers/node/node_modules, node, nginx and haproxy by apt.
 set -eu
 cd "$(dirname "$0")"
 mkdir -p ../../bin/peers
 go build -o ../../bin/peers/go-sdk-everything github.com/modelcontextprotocol/go-sdk/conformance/everything-server
 go build -o ../../bin/peers/mcp-go-everything github.com/mark3labs/mcp-go/examples/everything
-if ! command -v npm >/dev/null 2>&1; then
-	apt-get update -qq && apt-get install -y -qq nodejs npm
+missing=
+command -v npm >/dev/null 2>&1 || missing="nodejs npm"
+for p in nginx haproxy; do
+	command -v $p >/dev/null 2>&1 || [ -x /usr/sbin/$p ] || missing="$missing $p"
+done
+if [ -n "$missing" ]; then
+	apt-get update -qq
+	# What is installed is not started: the tests run it on ports of their own.
+	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
 fi
 (cd node && npm ci --no-fund --no-audit --loglevel=error)
