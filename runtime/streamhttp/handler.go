@@ -228,21 +228,40 @@ func (h *Handler) Stats() HandlerStats {
 
 // ServeHTTP answers one HTTP request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// There are as many of these goroutines as open streams: while one waits
+	// there is little on its stack, and it waits for one channel, since a
+	// select takes more.
+	if o := h.begin(w, r); o != nil {
+		for o.turn() {
+			<-o.wake
+		}
+		o.end()
+	}
+}
+
+// begin does all that can be done without waiting for more to send. It returns
+// the response that stays open, nil if there is none.
+func (h *Handler) begin(w http.ResponseWriter, r *http.Request) (o *outlet) {
 	h.requests.Add(1)
-	defer h.done()
+	defer func() {
+		if o == nil {
+			h.done()
+		}
+	}()
 	if !h.admitted(w, r) {
-		return
+		return nil
 	}
 	switch r.Method {
 	case http.MethodPost:
-		h.servePost(w, r)
+		return h.servePost(w, r)
 	case http.MethodGet:
-		h.serveGet(w, r)
+		return h.serveGet(w, r)
 	case http.MethodDelete:
 		h.serveDelete(w, r)
 	default:
 		h.notAllowed(w, r)
 	}
+	return nil
 }
 
 // admitted refuses what must not be looked at any further.

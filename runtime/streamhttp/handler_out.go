@@ -39,7 +39,7 @@ type part struct {
 // something to send appends it; one goroutine at a time writes what has come
 // together. Usually that is the sender, so that a client that does not read
 // holds back who sends; once the request's own goroutine has nothing else to
-// do, it is that one (park).
+// do, it is that one (stay).
 type outlet struct {
 	w     http.ResponseWriter
 	rc    *http.ResponseController
@@ -58,6 +58,8 @@ type outlet struct {
 	room    chan struct{} // closed when pending was taken; made by who waits
 	quiet   chan struct{} // closed when writing ends; made by who waits
 	alive   *time.Timer
+	then    func()      // what to do in the end
+	stop    func() bool // of the watch on the client
 	period  time.Duration
 }
 
@@ -262,35 +264,41 @@ func (o *outlet) fail(err error) {
 	}
 }
 
-// park writes what others append, on the request's own goroutine, until the
-// last part was written, the stream fails, or the client goes away.
-func (o *outlet) park(gone <-chan struct{}) {
+// stay leaves the writing to the request's own goroutine, which has nothing
+// else to do: it takes turns until the last part was written, the stream fails,
+// or the client goes away. then is called after that. It is false when the
+// stream is over already.
+func (o *outlet) stay(ctx context.Context, then func()) bool {
 	o.mu.Lock()
-	o.wake = make(chan struct{}, 1)
-	o.parked = true
-	for {
-		if !o.writing {
-			if len(o.pending) > 0 && o.err == nil {
-				o.writing = true
-				o.mu.Unlock()
-				_ = o.write()
-				o.mu.Lock()
-				continue
-			}
-			if o.over || o.err != nil {
-				o.mu.Unlock()
-				return
-			}
-		}
+	if o.over && len(o.pending) == 0 && !o.writing || o.err != nil {
 		o.mu.Unlock()
-		select {
-		case <-o.wake:
-		case <-gone:
-			o.fail(errGone)
-			gone = nil
-		}
+		return false
+	}
+	o.wake = make(chan struct{}, 1)
+	o.parked, o.then = true, then
+	o.mu.Unlock()
+	o.stop = context.AfterFunc(ctx, func() { o.fail(errGone) })
+	return true
+}
+
+// end ends a response that stayed open.
+func (o *outlet) end() {
+	o.stop()
+	o.close()
+	o.then()
+}
+
+// turn writes what is pending. It reports whether something may follow.
+func (o *outlet) turn() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for !o.writing && len(o.pending) > 0 && o.err == nil {
+		o.writing = true
+		o.mu.Unlock()
+		_ = o.write()
 		o.mu.Lock()
 	}
+	return o.writing || !o.over && o.err == nil
 }
 
 // finish lets nothing follow what is pending.

@@ -75,15 +75,31 @@ func (p *post) Value(key any) any {
 }
 
 // servePost answers a POST: it reads the message, finds out which era it
-// belongs to, and lets a connection handle it. What an open stream needs stands
-// on this goroutine's stack, so the work is done in functions that return.
-func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) {
+// belongs to, and lets a connection handle it. It returns the response that
+// stays open.
+func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) (o *outlet) {
 	p := &post{h: h, w: w, r: r, ctx: r.Context(), reading: true}
 	h.enlist(p)
-	defer p.release()
-	if data, ok := p.read(); ok && p.route(data) {
-		p.wait()
+	defer func() {
+		if o == nil {
+			p.release()
+		}
+	}()
+	data, ok := p.read()
+	if !ok || !p.route(data) {
+		return nil
 	}
+	p.handle(data)
+	p.wait()
+	switch o = p.out; {
+	case o == nil:
+		return nil
+	case o.stay(p.ctx, p.finish):
+		return o
+	}
+	o.close()
+	p.settle()
+	return nil
 }
 
 // read reads the message. It answers the request itself, and returns false,
@@ -101,8 +117,8 @@ func (p *post) read() ([]byte, bool) {
 	return data, true
 }
 
-// route lets the connection that a message belongs to handle it. It answers
-// the request itself, and returns false, when there is none.
+// route finds the connection that a message belongs to. It answers the request
+// itself, and returns false, when there is none.
 func (p *post) route(data []byte) bool {
 	p.want, p.hd = accepts(p.r.Header), readHead(data)
 	switch {
@@ -117,11 +133,10 @@ func (p *post) route(data []byte) bool {
 	case !p.routeLegacy():
 		return false
 	}
-	p.handle(data)
 	return true
 }
 
-// release is called when the HTTP request ends.
+// release forgets the request.
 func (p *post) release() {
 	h, s := p.h, p.s
 	h.mu.Lock()
@@ -303,7 +318,8 @@ func (p *post) handle(data []byte) {
 	}
 }
 
-// wait returns when the message is answered or the client has gone away.
+// wait returns when the message is answered, a stream is open, or the client
+// has gone away.
 func (p *post) wait() {
 	p.mu.Lock()
 	if p.out == nil && !p.done {
@@ -316,16 +332,21 @@ func (p *post) wait() {
 		p.mu.Lock()
 		p.gone = p.out == nil && !p.done
 	}
-	out, st := p.out, p.stream
 	p.mu.Unlock()
-	if out == nil {
-		return
+}
+
+// finish is called when a response that stayed open is over.
+func (p *post) finish() {
+	p.settle()
+	p.release()
+	p.h.done()
+}
+
+// settle is called when a response that is a stream is over.
+func (p *post) settle() {
+	if p.stream != nil {
+		p.stream.detach(p.out)
 	}
-	out.park(p.ctx.Done())
-	if st != nil {
-		st.detach(out)
-	}
-	out.close()
 	if p.listen { // see Done
 		_ = p.conn.Close(context.Background())
 	}

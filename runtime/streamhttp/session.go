@@ -324,41 +324,52 @@ func (h *Handler) sessionOf(w http.ResponseWriter, r *http.Request, id jsonrpc.I
 // serveGet opens a stream of a session: the one of messages that belong to no
 // request, or one that broke. Specification: basic/transports, listening for
 // messages from the server.
-func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request) (o *outlet) {
 	if h.statelessOnly(r) {
 		h.notAllowed(w, r)
-		return
+		return nil
 	}
 	want := accepts(r.Header)
 	if !want.events && !want.lines {
 		h.refuse(w, r, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Accept: want text/event-stream"))
-		return
+		return nil
 	}
 	s := h.sessionOf(w, r, jsonrpc.ID{})
 	if s == nil {
-		return
+		return nil
 	}
-	defer h.leave(s)
+	defer func() {
+		if o == nil {
+			h.leave(s)
+		}
+	}()
 	n, seq, resume := uint64(0), int64(-1), false
 	if last := r.Header.Get(HeaderLastEventID); last != "" {
 		if n, seq, resume = parseEventID(last); !resume {
 			h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s: no event of this session", HeaderLastEventID))
-			return
+			return nil
 		}
 	}
 	st := s.stream(n)
 	if st == nil {
 		h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s: its stream is not kept any more", HeaderLastEventID))
-		return
+		return nil
 	}
-	o := h.newOutlet(w, want.stream())
+	o = h.newOutlet(w, want.stream())
 	o.mu.Lock()
 	o.appendSign() // so that whatever is in between passes the headers on
 	o.mu.Unlock()
 	st.attach(r.Context(), o, seq)
-	o.park(r.Context().Done())
-	st.detach(o)
-	o.close()
+	if !o.stay(r.Context(), func() {
+		st.detach(o)
+		h.leave(s)
+		h.done()
+	}) {
+		st.detach(o)
+		o.close()
+		return nil
+	}
+	return o
 }
 
 // serveDelete ends a session, as its client asks.
