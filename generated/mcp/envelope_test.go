@@ -119,5 +119,5 @@ func (m model) sample(t *testing.T, name string) string {
 	}
 	text, err := m.draft(name)
 	require.NoError(t, err)
-	return text
+	return strings.TrimSpace(text)
 }

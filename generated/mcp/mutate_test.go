@@ -222,7 +222,7 @@ func other(raw wire.Raw) string {
 // the first places and every so many of the rest.
 func eachPlace(t *testing.T, f func(t *testing.T, e entry, text wire.Raw, p place, w typed, known bool)) {
 	eachType(t, func(t *testing.T, m model, x *ir.Type, e entry) {
-		squeezed := squeeze(compact(t, ownExample(t, m.Revision, x.Name)))
+		squeezed := squeeze(compact(t, m.sample(t, x.Name)))
 		want := map[string]typed{}
 		m.wants(squeezed, x, "", want)
 		all := places(squeezed)

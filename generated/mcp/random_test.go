@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -45,6 +46,35 @@ type instances struct {
 }
 
 func (g *instances) n(below int) int { return rapid.IntRange(0, below-1).Draw(g.t, "n") }
+
+// allowed takes from numbers those within the bounds of a schema, and adds the bounds.
+func allowed(s map[string]any, texts ...string) []string {
+	within := func(text string) bool {
+		v, err := strconv.ParseFloat(text, 64)
+		for name, sign := range map[string]float64{"minimum": 1, "maximum": -1} {
+			if bound, ok := s[name]; ok && err == nil {
+				limit, lerr := strconv.ParseFloat(fmt.Sprint(bound), 64)
+				err = lerr
+				if (v-limit)*sign < 0 {
+					return false
+				}
+			}
+		}
+		return err == nil
+	}
+	var out []string
+	for _, name := range []string{"minimum", "maximum"} {
+		if bound, ok := s[name]; ok {
+			out = append(out, fmt.Sprint(bound))
+		}
+	}
+	for _, text := range texts {
+		if within(text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
 
 func (g *instances) of(texts ...string) string { return texts[g.n(len(texts))] }
 
@@ -132,13 +162,13 @@ func (g *instances) value(schema any) string {
 		if id {
 			return g.of("0", "7", "-1", "1.0", "1e2", "9007199254740993", "12345678901234567890", "-98765432109876543210")
 		}
-		if s["minimum"] != nil {
-			return g.of("0", "1", "1.0", "1e2", "9007199254740993")
+		if s["minimum"] != nil || s["maximum"] != nil {
+			return g.of(allowed(s, "0", "1", "1.0", "1e2", "9007199254740993", "-7")...)
 		}
 		return g.of("0", "7", "-1", "1.0", "1e2", "9007199254740993", "-9223372036854775808")
 	case "number":
-		if s["minimum"] != nil && s["maximum"] != nil {
-			return g.of("0", "1", "0.25", "1e-3", "1.0")
+		if s["minimum"] != nil || s["maximum"] != nil {
+			return g.of(allowed(s, "0", "1", "0.25", "1e-3", "1.0", "1e300", "-0.5")...)
 		}
 		return g.of("0", "-0.5", "1e-7", "123456.789", "2.50", "9007199254740992", "1e300")
 	case "boolean":

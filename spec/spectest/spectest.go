@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"testing/fstest"
 
@@ -75,9 +77,23 @@ func sources(data []byte) ([]byte, error) {
 	return spec.FormatSources(all)
 }
 
-// common undoes what later revisions did to the common facts, if there are any.
+var bound = regexp.MustCompile(`"(from|to)": "([0-9-]+)", `)
+
+// common undoes what later revisions did to the common facts. The text stays as
+// it is where nothing was done.
 func common(data []byte) ([]byte, error) {
-	if spec.Latest() <= Newest {
+	later := false
+	data = bound.ReplaceAllFunc(data, func(b []byte) []byte {
+		m := bound.FindSubmatch(b)
+		switch which, revision := string(m[1]), string(m[2]); {
+		case which == "from" && revision > Newest:
+			later = true
+		case which == "to" && revision >= Newest && spec.Latest() > Newest:
+			return nil
+		}
+		return b
+	})
+	if !later {
 		return data, nil
 	}
 	var lists map[string][]map[string]any
@@ -85,17 +101,10 @@ func common(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	for name, list := range lists {
-		kept := list[:0]
-		for _, e := range list {
-			if from, _ := e["from"].(string); from > Newest {
-				continue
-			}
-			if to, _ := e["to"].(string); to >= Newest {
-				delete(e, "to")
-			}
-			kept = append(kept, e)
-		}
-		lists[name] = kept
+		lists[name] = slices.DeleteFunc(list, func(e map[string]any) bool {
+			from, _ := e["from"].(string)
+			return from > Newest
+		})
 	}
 	return json.Marshal(lists)
 }
