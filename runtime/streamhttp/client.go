@@ -39,6 +39,8 @@ type Endpoint struct {
 	// URL is the endpoint, http or https. A user and password in it become
 	// the Authorization header.
 	URL string
+	// Kind is Any as a rule: Streamable HTTP, with HTTP+SSE to fall back on.
+	Kind Kind
 	// Header goes with every request. What the transport itself sets wins:
 	// Accept, Content-Type, Last-Event-ID and all Mcp-* headers; those of
 	// the connection (Host, Content-Length and their kind) are dropped.
@@ -104,8 +106,9 @@ func publicURL(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
 }
 
-// Dial makes a link. Nothing is sent yet: the server is reached with the first
-// message.
+// Dial makes a link. Nothing is sent yet, the server is reached with the first
+// message; only with TwoEndpoints the stream is opened, and the error may be an
+// *EndpointError.
 func (e *Endpoint) Dial(ctx context.Context) (jsonrpc.Link, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -116,7 +119,7 @@ func (e *Endpoint) Dial(ctx context.Context) (jsonrpc.Link, error) {
 	}
 	l := &Link{
 		max: orDefault(e.MaxMessage, defaultMaxMessage), keepAlive: orDefault(e.KeepAlive, defaultKeepAlive),
-		closeTimeout: orDefault(e.CloseTimeout, defaultCloseTimeout), noStream: e.NoStream, notices: e.Notices, log: e.Logger,
+		closeTimeout: orDefault(e.CloseTimeout, defaultCloseTimeout), noStream: e.NoStream, kind: e.Kind, notices: e.Notices, log: e.Logger,
 		header: http.Header{}, rt: e.RoundTripper, calls: map[*flight]struct{}{}, done: make(chan struct{}), background: make(chan struct{}, maxBackground),
 	}
 	if l.max <= 0 {
@@ -146,7 +149,23 @@ func (e *Endpoint) Dial(ctx context.Context) (jsonrpc.Link, error) {
 		l.rt = l.own
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
+	if e.Kind == TwoEndpoints {
+		if l.events, err = l.openEvents(ctx); err != nil {
+			_ = l.Close(context.WithoutCancel(ctx))
+			return nil, err
+		}
+	}
 	return l, nil
+}
+
+// Identity is the endpoint without user and query: what speaks one era today
+// does so for every client.
+func (e *Endpoint) Identity() string {
+	u, err := ParseURL(e.URL)
+	if err != nil {
+		return ""
+	}
+	return publicURL(u)
 }
 
 // newPool is a pool of connections that keeps all it ever needed at once, for a
@@ -183,15 +202,17 @@ type Link struct {
 	keepAlive    time.Duration
 	closeTimeout time.Duration
 	noStream     bool
+	kind         Kind
 	notices      []func(Notice)
 	log          *slog.Logger
 
-	r      jsonrpc.Receiver
-	ctx    context.Context // of all that the link does by itself
-	cancel context.CancelFunc
-	work   sync.WaitGroup
-	once   sync.Once
-	done   chan struct{}
+	r       jsonrpc.Receiver
+	ctx     context.Context // of all that the link does by itself
+	cancel  context.CancelFunc
+	work    sync.WaitGroup
+	once    sync.Once
+	endOnce sync.Once // of the receiver's hearing of it
+	done    chan struct{}
 	// background holds a place for each message that is sent while nobody
 	// waits for it.
 	background chan struct{}
@@ -205,7 +226,9 @@ type Link struct {
 	closed    bool
 	calls     map[*flight]struct{}
 	session   session
-	again     *restart // of a session that is being begun again
+	events    *oldStream // of HTTP+SSE, nil while the link is not of it
+	err       error      // why the link ended by itself
+	again     *restart   // of a session that is being begun again
 	stream    StreamState
 	streamErr error
 	streaming context.CancelFunc // of the GET stream, nil if none was begun
@@ -234,6 +257,7 @@ const (
 	StreamFailed  // given up after an answer that will not change
 )
 
+// With HTTP+SSE the one stream is what is meant.
 var streamNames = [...]string{"none", "opening", "open", "refused", "failed"}
 
 // String is the state in a word.
@@ -271,9 +295,13 @@ func (l *Link) Status() Status {
 	return s
 }
 
-// Start takes the receiver. Nothing is read before something is sent.
+// Start takes the receiver. Nothing is read before something is sent, except
+// the stream of HTTP+SSE.
 func (l *Link) Start(r jsonrpc.Receiver) error {
 	l.r = r
+	if l.events != nil && !l.serveEvents(l.events) {
+		return jsonrpc.ErrClosed
+	}
 	return nil
 }
 
@@ -283,9 +311,14 @@ func (l *Link) Carrier() jsonrpc.CarrierRules { return jsonrpc.CarrierRules{Call
 // Done is closed when the link is closed and everything is released.
 func (l *Link) Done() <-chan struct{} { return l.done }
 
-// Err is nil: a link ends only when it is closed. That the server cannot be
-// reached is told by each call.
-func (l *Link) Err() error { return nil }
+// Err is nil but for HTTP+SSE, where the link ends with its stream. Otherwise
+// it ends only when it is closed: that the server cannot be reached is told by
+// each call.
+func (l *Link) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
 
 // Close aborts what is under way, ends the session (DELETE), bounded in time,
 // and releases everything. A second call waits for the first.
@@ -294,6 +327,11 @@ func (l *Link) Close(ctx context.Context) error {
 		l.mu.Lock()
 		l.closed = true
 		s := l.session
+		if l.events != nil && l.r == nil { // dialled and never started
+			l.events.stop()
+			_ = l.events.resp.Body.Close()
+			l.events.rd.Release()
+		}
 		for x := range l.calls {
 			x.cancel()
 		}
@@ -307,9 +345,11 @@ func (l *Link) Close(ctx context.Context) error {
 			if l.own != nil {
 				l.own.CloseIdleConnections()
 			}
-			if l.r != nil {
-				l.r.Closed(nil)
-			}
+			l.endOnce.Do(func() {
+				if l.r != nil {
+					l.r.Closed(nil)
+				}
+			})
 			close(l.done)
 		}()
 	})

@@ -154,6 +154,12 @@ func (l *Link) fly(parent context.Context, x *flight, f jsonrpc.Frame, hd *outgo
 func (l *Link) call(ctx context.Context, x *flight, f jsonrpc.Frame, hd *outgoing) (drain func(), err error) {
 	data := f.Data
 	x.wireID = x.id
+	l.mu.Lock()
+	events := l.events
+	l.mu.Unlock()
+	if events != nil {
+		return nil, l.postEvent(ctx, events, f, x)
+	}
 	restarted, refreshed := false, false
 	for try := 1; ; {
 		s, err := l.currentSession(ctx, x)
@@ -168,6 +174,9 @@ func (l *Link) call(ctx context.Context, x *flight, f jsonrpc.Frame, hd *outgoin
 		drain, err := l.post(ctx, x, s, h, data)
 		if err == nil || x.answered || ctx.Err() != nil {
 			return drain, err
+		}
+		if old, err := l.fallback(ctx, x, f, err); old {
+			return nil, err
 		}
 		rpc, _ := err.(*jsonrpc.Error)
 		switch {

@@ -105,7 +105,10 @@ func (l *Link) headers(s *session, extra map[string][]string) http.Header {
 // caller closes the response's body. A failure of the carrier is a
 // *RequestError.
 func (l *Link) do(ctx context.Context, r request) (*http.Response, error) {
-	u := l.url
+	return l.doAt(ctx, l.url, r)
+}
+
+func (l *Link) doAt(ctx context.Context, u *url.URL, r request) (*http.Response, error) {
 	for hops := 0; ; hops++ {
 		resp, err := l.roundTrip(ctx, u, &r)
 		if err != nil {

@@ -112,6 +112,12 @@ func (l *Link) send(parent context.Context, f jsonrpc.Frame, hd *outgoing) error
 	ctx, cancel := context.WithTimeout(parent, sendTimeout)
 	defer cancel()
 	defer context.AfterFunc(l.ctx, cancel)()
+	l.mu.Lock()
+	events := l.events
+	l.mu.Unlock()
+	if events != nil {
+		return l.postEvent(ctx, events, f, nil)
+	}
 	for restarted := false; ; restarted = true {
 		s, err := l.currentSession(ctx, nil)
 		if err != nil {

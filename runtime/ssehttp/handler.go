@@ -1,0 +1,468 @@
+package ssehttp
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/sse"
+	"github.com/goldwire/goldwire/runtime/streamhttp"
+)
+
+// HandlerOptions are the limits and policies of a Handler. The zero value
+// works.
+type HandlerOptions struct {
+	// AllowedOrigins and AllowedHosts are those of
+	// streamhttp.HandlerOptions, for both endpoints.
+	AllowedOrigins, AllowedHosts []string
+	// MessagePath is where clients are told to post: a URL, relative to that
+	// of the stream or absolute, at which this handler is served too. "" is
+	// the URL of the stream itself.
+	MessagePath string
+	// MaxMessage bounds a message in bytes; 0 means 64 MiB.
+	MaxMessage int
+	// MaxOutgoing bounds the bytes that wait to be written to a client; 0
+	// means 16 MiB.
+	MaxOutgoing int
+	// MaxSessions bounds the clients; further ones get 503. 0 means 16,384.
+	MaxSessions int
+	// BodyTimeout is how long a message may take to come in. 0 means one
+	// minute, negative none.
+	BodyTimeout time.Duration
+	// WriteTimeout is how long one write may wait for a client that does not
+	// read; then its stream is cut. 0 means 30 s, negative none.
+	WriteTimeout time.Duration
+	// KeepAlive is the time between two comments on a stream. 0 means 15 s,
+	// negative none.
+	KeepAlive time.Duration
+	// Logger gets what is refused, at debug level; nil is slog.Default().
+	Logger *slog.Logger
+}
+
+// orDefault is v, its default when 0, and 0 (none) when negative.
+func orDefault[T int | time.Duration](v, otherwise T) T {
+	switch {
+	case v == 0:
+		return otherwise
+	case v < 0:
+		return 0
+	}
+	return v
+}
+
+// Handler serves HTTP+SSE: a GET opens a client's stream, a POST with the
+// session that the stream named brings a message. It serves any path. All
+// methods may be called from any goroutine.
+//
+// A session lasts as long as its stream, is found by an id that cannot be
+// guessed, and belongs to the principal that opened it
+// (jsonrpc.WithPrincipal).
+type Handler struct {
+	o     HandlerOptions
+	guard *streamhttp.Guard
+	ch    jsonrpc.Chooser
+	err   error
+	log   *slog.Logger
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[string]*session
+	work     sync.WaitGroup
+}
+
+// NewHandler makes a handler of what a binder serves. There is at most one
+// HandlerOptions. A binder that fails makes a handler that answers 500; Err
+// says why.
+func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
+	h := &Handler{sessions: map[string]*session{}}
+	if len(o) > 0 {
+		h.o = o[0]
+	}
+	h.o.MaxMessage = orDefault(h.o.MaxMessage, 64<<20)
+	h.o.MaxOutgoing = orDefault(h.o.MaxOutgoing, 16<<20)
+	h.o.MaxSessions = orDefault(h.o.MaxSessions, 16<<10)
+	h.o.BodyTimeout = orDefault(h.o.BodyTimeout, time.Minute)
+	h.o.WriteTimeout = orDefault(h.o.WriteTimeout, 30*time.Second)
+	h.o.KeepAlive = orDefault(h.o.KeepAlive, 15*time.Second)
+	if h.log = h.o.Logger; h.log == nil {
+		h.log = slog.Default()
+	}
+	h.guard = streamhttp.NewGuard(h.o.AllowedOrigins, h.o.AllowedHosts)
+	if h.ch, h.err = b.Bind(); h.err == nil {
+		_, h.err = url.Parse(h.o.MessagePath)
+	}
+	if h.err != nil {
+		h.log.Error("the server cannot be served", "err", h.err)
+	}
+	return h
+}
+
+// Err says why nothing can be served, nil if it can.
+func (h *Handler) Err() error { return h.err }
+
+// Sessions is the number of clients.
+func (h *Handler) Sessions() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.sessions)
+}
+
+// Shutdown refuses new clients, lets what runs end within ctx, and then ends
+// all streams.
+func (h *Handler) Shutdown(ctx context.Context) error {
+	h.mu.Lock()
+	h.closed = true
+	all := make([]*session, 0, len(h.sessions))
+	for _, s := range h.sessions {
+		all = append(all, s)
+	}
+	h.mu.Unlock()
+	var wg sync.WaitGroup
+	errs := make([]error, len(all))
+	for i, s := range all {
+		wg.Go(func() { errs[i] = s.conn.Drain(ctx) })
+	}
+	wg.Wait()
+	h.work.Wait()
+	return errors.Join(errs...)
+}
+
+const sessionParam = "sessionId"
+
+// ServeHTTP answers one HTTP request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := h.guard.Check(r); err != nil {
+		h.refuse(w, r, http.StatusForbidden, err.Error())
+		return
+	}
+	if h.err != nil {
+		h.refuse(w, r, http.StatusInternalServerError, "internal error")
+		return
+	}
+	switch r.Method {
+	case http.MethodGet:
+		h.serveStream(w, r)
+	case http.MethodPost:
+		h.serveMessage(w, r)
+	default:
+		w.Header().Set("Allow", "GET, POST")
+		h.refuse(w, r, http.StatusMethodNotAllowed, "a stream is a GET, a message a POST")
+	}
+}
+
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+	h.log.Debug("request refused", "method", r.Method, "status", status, "why", why)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, why+"\n")
+}
+
+// serveStream is the life of a session.
+func (h *Handler) serveStream(w http.ResponseWriter, r *http.Request) {
+	s := &session{h: h, id: rand.Text(), principal: jsonrpc.Principal(r.Context()), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	s.conn = jsonrpc.NewConn(s, h.ch, jsonrpc.ServerSide)
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(r.Context()))
+	h.mu.Lock()
+	switch {
+	case h.closed:
+		h.mu.Unlock()
+		h.refuse(w, r, http.StatusServiceUnavailable, "shutting down")
+		return
+	case len(h.sessions) >= h.o.MaxSessions:
+		h.mu.Unlock()
+		w.Header().Set("Retry-After", "1")
+		h.refuse(w, r, http.StatusServiceUnavailable, "too many clients")
+		return
+	}
+	h.sessions[s.id] = s
+	h.work.Add(1)
+	h.mu.Unlock()
+	defer h.work.Done()
+	_ = s.conn.Start()
+
+	hd := w.Header()
+	hd.Set("Content-Type", "text/event-stream")
+	hd.Set("Cache-Control", "no-cache, no-transform")
+	hd.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	s.pending, _ = sse.Append(nil, sse.Event{Type: "endpoint", Data: []byte(h.endpoint(s.id))})
+	err := s.write(r.Context(), w)
+
+	h.mu.Lock()
+	delete(h.sessions, s.id)
+	h.mu.Unlock()
+	s.over(err)
+	s.cancel()
+	_ = s.conn.Close(context.Background())
+}
+
+// endpoint is where a session's messages go, as a reference.
+func (h *Handler) endpoint(id string) string {
+	sep := "?"
+	if strings.Contains(h.o.MessagePath, "?") {
+		sep = "&"
+	}
+	return h.o.MessagePath + sep + sessionParam + "=" + id
+}
+
+// serveMessage takes one message. The answer comes on the stream.
+func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request) {
+	id := r.URL.Query().Get(sessionParam)
+	h.mu.Lock()
+	s := h.sessions[id]
+	h.mu.Unlock()
+	switch {
+	case id == "":
+		h.refuse(w, r, http.StatusBadRequest, sessionParam+" is missing: the stream's endpoint event says where to post")
+		return
+	case s == nil || s.principal != jsonrpc.Principal(r.Context()):
+		h.refuse(w, r, http.StatusNotFound, "no such session")
+		return
+	}
+	if h.o.BodyTimeout > 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.o.BodyTimeout)) // middleware may not know how
+	}
+	if r.ContentLength > int64(h.o.MaxMessage) {
+		h.refuse(w, r, http.StatusRequestEntityTooLarge, "message too long")
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(h.o.MaxMessage)))
+	if err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			h.refuse(w, r, http.StatusRequestEntityTooLarge, "message too long")
+		} else {
+			h.refuse(w, r, http.StatusBadRequest, "the body did not come in full")
+		}
+		return
+	}
+	if !s.receive(r, body) {
+		h.refuse(w, r, http.StatusNotFound, "no such session")
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// session is one client: the jsonrpc.Link of its connection.
+type session struct {
+	h         *Handler
+	id        string
+	principal string
+	conn      *jsonrpc.Conn
+	ctx       context.Context // of its handlers
+	cancel    context.CancelFunc
+	r         jsonrpc.Receiver
+
+	mu      sync.Mutex
+	pending []byte // events to be written
+	room    chan struct{}
+	ending  bool // write what is pending, and end
+	ended   bool
+	err     error
+	wake    chan struct{} // of the goroutine that writes
+	done    chan struct{}
+}
+
+// Start takes the receiver.
+func (s *session) Start(r jsonrpc.Receiver) error {
+	s.r = r
+	return nil
+}
+
+// settle is how long a message may be handled before its POST is answered: it
+// is registered by then, and a cancellation that follows finds it.
+const settle = time.Millisecond
+
+// receive hands a message to the connection. It does not wait for handlers.
+func (s *session) receive(r *http.Request, body []byte) bool {
+	s.mu.Lock()
+	ended := s.ended
+	s.mu.Unlock()
+	if ended {
+		return false
+	}
+	ex := &exchange{s: s, busy: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	stop := context.AfterFunc(s.ctx, cancel)
+	ex.release = func() { stop(); cancel() }
+	header := r.Header
+	go s.r.Receive(ctx, ex, jsonrpc.Frame{Data: body, Owned: true, Header: header}, false)
+	t := time.NewTimer(settle)
+	defer t.Stop()
+	select {
+	case <-ex.busy:
+	case <-t.C:
+	}
+	return true
+}
+
+// exchange is the way back of one message.
+type exchange struct {
+	s       *session
+	once    sync.Once
+	busy    chan struct{} // closed when its handling goes on by itself, or is over
+	release func()
+}
+
+func (e *exchange) Notify(ctx context.Context, f jsonrpc.Frame) error { return e.s.Send(ctx, f) }
+
+func (e *exchange) Reply(ctx context.Context, f jsonrpc.Frame) error {
+	defer e.release()
+	defer e.Detach()
+	if len(f.Data) == 0 {
+		return nil
+	}
+	return e.s.Send(ctx, f)
+}
+
+func (e *exchange) Detach() { e.once.Do(func() { close(e.busy) }) }
+
+// Send puts a message on the stream. It waits for room as long as ctx.
+func (s *session) Send(ctx context.Context, f jsonrpc.Frame) error {
+	for {
+		s.mu.Lock()
+		switch {
+		case s.ended || s.ending:
+			s.mu.Unlock()
+			return jsonrpc.ErrClosed
+		case len(s.pending) == 0 || len(s.pending)+len(f.Data) <= s.h.o.MaxOutgoing:
+			s.pending, _ = sse.Append(s.pending, sse.Event{Type: sse.TypeMessage, Data: f.Data})
+			s.mu.Unlock()
+			s.signal()
+			return nil
+		}
+		if s.room == nil {
+			s.room = make(chan struct{})
+		}
+		room := s.room
+		s.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return &jsonrpc.OverloadError{What: "outgoing bytes", Limit: s.h.o.MaxOutgoing, Cause: context.Cause(ctx)}
+		}
+	}
+}
+
+// Call sends a request of the server.
+func (s *session) Call(ctx context.Context, f jsonrpc.Frame, w jsonrpc.Waiter) error {
+	err := s.Send(ctx, f)
+	if t, ok := w.(jsonrpc.Taken); ok && err == nil {
+		t.Taken()
+	}
+	return err
+}
+
+func (s *session) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write writes what comes, until the client goes away or the session is ended.
+func (s *session) write(ctx context.Context, w http.ResponseWriter) error {
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Time{}) // a stream outlives the server's timeouts
+	_ = rc.SetWriteDeadline(time.Time{})
+	var alive *time.Timer
+	var tick <-chan time.Time
+	if s.h.o.KeepAlive > 0 {
+		alive = time.NewTimer(s.h.o.KeepAlive)
+		defer alive.Stop()
+		tick = alive.C
+	}
+	var spare []byte
+	silent := false // for long enough to give a sign of life
+	for {
+		s.mu.Lock()
+		b, ending := s.pending, s.ending
+		s.pending, spare = spare[:0], nil
+		if s.room != nil {
+			close(s.room)
+			s.room = nil
+		}
+		s.mu.Unlock()
+		if len(b) == 0 && silent {
+			b = append(sse.AppendComment(b, "keep-alive"), '\n')
+		}
+		if silent = false; len(b) > 0 {
+			if s.h.o.WriteTimeout > 0 {
+				_ = rc.SetWriteDeadline(time.Now().Add(s.h.o.WriteTimeout))
+			}
+			_, err := w.Write(b)
+			if err == nil {
+				if err = rc.Flush(); errors.Is(err, http.ErrNotSupported) {
+					err = nil
+				}
+			}
+			if err != nil {
+				return err
+			}
+			if alive != nil {
+				alive.Reset(s.h.o.KeepAlive)
+			}
+			if cap(b) <= maxSpare {
+				spare = b
+			}
+			continue // more may have come meanwhile
+		}
+		if ending {
+			return nil
+		}
+		select {
+		case <-s.wake:
+		case <-tick:
+			silent = true
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+const maxSpare = 4 << 10 // of the buffer that a stream keeps between two messages
+
+// over says that the stream has ended.
+func (s *session) over(err error) {
+	s.mu.Lock()
+	s.ended, s.err, s.pending = true, err, nil
+	if s.room != nil {
+		close(s.room)
+		s.room = nil
+	}
+	s.mu.Unlock()
+	s.r.Closed(err)
+	close(s.done)
+}
+
+// Close ends the stream when what is pending is written.
+func (s *session) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.ending = true
+	s.mu.Unlock()
+	s.signal()
+	select {
+	case <-s.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Done is closed when the stream has ended.
+func (s *session) Done() <-chan struct{} { return s.done }
+
+// Err says why.
+func (s *session) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
