@@ -13,6 +13,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/goldwire/goldwire/gen/build"
@@ -121,13 +122,14 @@ func compare(older, newer *ir.Package) error {
 // Drift is one file that is not as the generator makes it.
 type Drift struct {
 	Path string // below generated/
-	What string // "missing", "differs", "stale"
+	What string // "missing", "differs", "stale", "stray" (named like a generated file, without the header)
 }
 
 func (d Drift) String() string { return fmt.Sprintf("%s: %s", d.Path, d.What) }
 
 // Compare says how a generated/ folder differs from what the generator makes,
-// sorted by path. Files without the generator's header are nobody's concern.
+// sorted by path. Files without the generator's header are nobody's concern,
+// unless they are named like generated ones (…_gen.go).
 func Compare(generated fs.FS, want map[string][]byte) ([]Drift, error) {
 	have := map[string]bool{}
 	var out []Drift
@@ -143,6 +145,8 @@ func Compare(generated fs.FS, want map[string][]byte) ([]Drift, error) {
 		switch {
 		case made == nil && ours:
 			out = append(out, Drift{p, "stale"})
+		case made == nil && stray(p):
+			out = append(out, Drift{p, "stray"})
 		case made != nil && !bytes.Equal(made, data):
 			out = append(out, Drift{p, "differs"})
 		}
@@ -159,6 +163,12 @@ func Compare(generated fs.FS, want map[string][]byte) ([]Drift, error) {
 	}
 	slices.SortFunc(out, func(a, b Drift) int { return bytes.Compare([]byte(a.Path), []byte(b.Path)) })
 	return out, nil
+}
+
+// stray says whether a file that the generator does not make is named like one.
+func stray(p string) bool {
+	name := path.Base(p)
+	return strings.HasSuffix(name, "_gen.go") || strings.HasSuffix(name, "_gen_test.go")
 }
 
 // Generated says whether a file carries the generator's header.

@@ -110,6 +110,9 @@ func writeGenerated(s streams, dir string, files map[string][]byte) error {
 	}
 	for _, d := range drift {
 		name := filepath.Join(dir, filepath.FromSlash(d.Path))
+		if d.What == "stray" {
+			return fmt.Errorf("%s is named like a generated file, and does not carry the generator's header: rename or delete it", name)
+		}
 		if d.What == "stale" {
 			err = os.Remove(name)
 		} else {

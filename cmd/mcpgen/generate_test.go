@@ -57,6 +57,21 @@ func TestGenerateBringsAFolderUpToDate(t *testing.T) {
 	require.NoError(t, checkGenerated(s, dir, files()))
 }
 
+// TestGenerateSeesStrayFiles holds that a file which is named like a generated
+// one, and is none, is told, and stays for its owner to move.
+func TestGenerateSeesStrayFiles(t *testing.T) {
+	var out, errs bytes.Buffer
+	s := streams{strings.NewReader(""), &out, &errs}
+	dir := t.TempDir()
+	require.NoError(t, writeGenerated(s, dir, files()))
+	mine := filepath.Join(dir, "mcp", "v1", "mine_gen.go")
+	require.NoError(t, os.WriteFile(mine, []byte("package mcp\n"), 0o666))
+	require.ErrorContains(t, checkGenerated(s, dir, files()), "1 files")
+	require.Equal(t, "mcp/v1/mine_gen.go: stray\n", errs.String())
+	require.ErrorContains(t, writeGenerated(s, dir, files()), "rename or delete it")
+	require.FileExists(t, mine)
+}
+
 // TestGenerateRefusesAFileInTheWay holds that a file without the header is
 // never overwritten, and that nothing else is written then.
 func TestGenerateRefusesAFileInTheWay(t *testing.T) {

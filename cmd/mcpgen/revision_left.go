@@ -40,6 +40,7 @@ func (t tree) tasks() []task {
 		}},
 		{"say in our own words what is new (mcpgen docs lists it)", "spec/docs.yaml", t.gaps},
 		{"give the runtime the rules of the revision: a constant, a row, Latest", "runtime/revision/revision.go", t.row},
+		{"draft an example of each type by go test ./generated/mcp -run TestOwnExamples -update, and make them say something", "testdata/examples/" + t.revision, there("testdata/examples/" + t.revision)},
 		{"test a whole session", "generated/mcp/" + pkg + "/session_test.go", there("generated/mcp/" + pkg + "/session_test.go")},
 	}
 	if steps, _ := filepath.Glob(t.path("generated", "mcp", "step*")); len(steps) > 0 {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -132,11 +133,14 @@ func verifyHashes(s streams, dir, revision string) error {
 	if err != nil {
 		return err
 	}
-	if revision != "" {
-		sources = slices.DeleteFunc(sources, func(s spec.Source) bool { return s.Revision != revision })
-	}
 	if len(sources) == 0 {
-		return fmt.Errorf("%s records no schema to verify", filepath.ToSlash(filepath.Join(dir, "sources.json")))
+		return fmt.Errorf("%s records no schema to verify: run this in the module's folder, or name the folder of the data by --spec", filepath.ToSlash(filepath.Join(dir, "sources.json")))
+	}
+	if revision != "" {
+		if err := recorded(sources, dir, revision); err != nil {
+			return err
+		}
+		sources = slices.DeleteFunc(sources, func(s spec.Source) bool { return s.Revision != revision })
 	}
 	bad := 0
 	for _, src := range sources {
@@ -157,17 +161,17 @@ func verifyHashes(s streams, dir, revision string) error {
 		hash := schema.Hash(structure)
 		switch {
 		case hash != src.Structure:
-			fmt.Fprintf(s.out, "%s: structure %s, recorded %s\n", shown, hash, src.Structure)
+			fmt.Fprintf(s.out, "%s: its structure is not what was imported: sha256 %s, sources.json records %s\n", shown, hash, src.Structure)
 			bad++
 		case !bytes.Equal(structure, data):
-			fmt.Fprintf(s.out, "%s: the structure is the recorded one, but import did not write this file\n", shown)
+			fmt.Fprintf(s.out, "%s: its structure is what was imported, but its text is not as import writes it (order of keys, white space, descriptions)\n", shown)
 			bad++
 		default:
 			fmt.Fprintf(s.out, "%s: ok, %d definitions\n", shown, len(f.Definitions))
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("%d of %d files differ from what was imported", bad, len(sources))
+		return fmt.Errorf("%d of %d files are not as they were imported; import the official file again: mcpgen import FILE --revision REVISION", bad, len(sources))
 	}
 	return nil
 }
@@ -175,7 +179,26 @@ func verifyHashes(s streams, dir, revision string) error {
 // maxDifferences bounds what verify prints.
 const maxDifferences = 50
 
+// recorded says whether a revision was imported.
+func recorded(sources []spec.Source, dir, revision string) error {
+	var known []string
+	for _, src := range sources {
+		if src.Revision == revision {
+			return nil
+		}
+		known = append(known, src.Revision)
+	}
+	return fmt.Errorf("%s records no revision %s (it has %s)", filepath.ToSlash(filepath.Join(dir, "sources.json")), revision, strings.Join(known, ", "))
+}
+
 func verifyFile(s streams, dir, revision, file string) error {
+	sources, err := readSources(dir)
+	if err != nil {
+		return err
+	}
+	if err := recorded(sources, dir, revision); err != nil {
+		return err
+	}
 	name := filepath.Join(dir, revision, "schema.json")
 	shown := filepath.ToSlash(name)
 	ours, err := os.ReadFile(name)
@@ -198,13 +221,9 @@ func verifyFile(s streams, dir, revision, file string) error {
 		fmt.Fprintf(s.out, "%s\n  %s: %s\n  %s: %s\n", d.Pointer, shown, orNothing(d.Left), file, orNothing(d.Right))
 	}
 	if len(diffs) > 0 {
-		return fmt.Errorf("%s does not have the structure of %s: %d differences", shown, file, len(diffs))
+		return fmt.Errorf("%s does not have the structure of %s: they differ at the %d places above", shown, file, len(diffs))
 	}
 	note := "another text than the imported one"
-	sources, err := readSources(dir)
-	if err != nil {
-		return err
-	}
 	for _, src := range sources {
 		if src.Revision == revision && src.Official == schema.Hash(official) {
 			note = "the very file that was imported"
