@@ -99,7 +99,7 @@ func (a *attempt) dial(ctx context.Context) (*jsonrpc.Conn, error) {
 			return nil, &jsonrpc.VersionError{Ours: a.c.Revisions(), Theirs: theirs, Cause: e}
 		}
 		return nil, err
-	case isVersion(err), ctx.Err() != nil, a.c.newest == nil:
+	case isVersion(err), settled(err), ctx.Err() != nil, a.c.newest == nil:
 		_ = conn.Close(ctx)
 		return nil, err
 	}
