@@ -21,7 +21,9 @@ type Server struct {
 	Complete func(context.Context, *CompleteParams) (*CompleteResult, error)
 
 	// SetLevel sets from which level on the server sends its log to the client.
-	// The method is logging/setLevel.
+	// The runtime keeps to the level in what it sends by the peer's Log; a
+	// handler is only told, and may be one that does nothing. Having one
+	// advertises the capability logging. The method is logging/setLevel.
 	SetLevel func(context.Context, *SetLevelParams) (*EmptyResult, error)
 
 	// GetPrompt fills in a prompt and gives its messages. The method is

@@ -238,7 +238,9 @@ func (r *RemoteServer) Complete(ctx context.Context, p *CompleteParams) (*Comple
 }
 
 // SetLevel sets from which level on the server sends its log to the client. The
-// method is logging/setLevel.
+// runtime keeps to the level in what it sends by the peer's Log; a handler is
+// only told, and may be one that does nothing. Having one advertises the
+// capability logging. The method is logging/setLevel.
 func (r *RemoteServer) SetLevel(ctx context.Context, p *SetLevelParams) (*EmptyResult, error) {
 	return jsonrpc.CallTyped[EmptyResult](ctx, r.conn, MethodLoggingSetLevel, p)
 }

@@ -450,7 +450,9 @@ func (x *InitializeResponse) AppendJSON(b []byte) []byte {
 // SetLevelRequest is a whole request of logging/setLevel.
 //
 // SetLevel sets from which level on the server sends its log to the client. The
-// method is logging/setLevel.
+// runtime keeps to the level in what it sends by the peer's Log; a handler is
+// only told, and may be one that does nothing. Having one advertises the
+// capability logging. The method is logging/setLevel.
 //
 // See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequest

@@ -2754,7 +2754,8 @@ func (x *ServerCapabilitiesTools) SetExtra(name string, value wire.Raw) error {
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequestparams
 type SetLevelParams struct {
 	// Level is the lowest severity that the client wants to get; everything
-	// above it comes too.
+	// above it comes too. A level that is not among the constants is refused
+	// with invalid params (-32602) before a handler gets it.
 	Level LoggingLevel // level; required
 
 	// Meta holds the progress token of the request, and whatever else its
