@@ -237,6 +237,7 @@ type Link struct {
 // session is what the handshake of a stateful revision left.
 type session struct {
 	epoch       int             // counts handshakes
+	version     string          // what was agreed on; "" for HTTP+SSE, where the stream says
 	rules       *revision.Rules // nil before one
 	id          string          // "" without
 	initialize  []byte          // the request
@@ -265,7 +266,7 @@ func (s StreamState) String() string { return streamNames[s] }
 
 // Status is a snapshot of a link.
 type Status struct {
-	Revision  string      // of the session, "" without
+	Revision  string      // of the session, "" without and for HTTP+SSE
 	Session   bool        // the server gave it an id
 	Calls     int         // requests that wait for their answer
 	Stream    StreamState // the GET stream
@@ -288,9 +289,7 @@ func (l *Link) Status() Status {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.session.rules != nil {
-		s.Revision = l.session.rules.Revision
-	}
+	s.Revision = l.session.version
 	s.Session, s.Calls, s.Stream, s.StreamErr, s.Closed = l.session.id != "", len(l.calls), l.stream, l.streamErr, l.closed
 	return s
 }

@@ -95,7 +95,7 @@ func (l *Link) headers(s *session, extra map[string][]string) http.Header {
 			h[HeaderSessionID] = []string{s.id}
 		}
 		if s.rules.HTTP.VersionHeader {
-			h[HeaderProtocolVersion] = []string{s.rules.Revision}
+			h[HeaderProtocolVersion] = []string{s.version}
 		}
 	}
 	return h

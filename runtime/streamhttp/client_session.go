@@ -35,7 +35,12 @@ func (l *Link) pendSession(x *flight, request []byte, header []string) {
 		return
 	}
 	rules, _ := revision.For(version)
-	s := session{rules: rules, initialize: bytes.Clone(request)}
+	if rules.HTTP.TwoEndpoints {
+		// That revision knows nothing of this transport; a server that speaks
+		// it here does as the first one that does.
+		rules, _ = revision.For(revision.V20250326)
+	}
+	s := session{version: version, rules: rules, initialize: bytes.Clone(request)}
 	if len(header) > 0 && rules.HTTP.Sessions {
 		if validSessionID(header[0]) {
 			s.id = header[0]
@@ -348,11 +353,11 @@ func (l *Link) handshake(ctx context.Context, old session) error {
 	s := l.session
 	l.mu.Unlock()
 	version, _ := result.Get("protocolVersion").Str()
-	if version == old.rules.Revision && old.initialized != nil {
+	if version == old.version && old.initialized != nil {
 		hd := readOutgoing(old.initialized)
 		err = l.postMessage(ctx, &s, jsonrpc.Frame{Data: old.initialized}, &hd)
-	} else if version != old.rules.Revision {
-		err = fmt.Errorf("the server now speaks %q, the session was of %q", clipValue(version), old.rules.Revision)
+	} else if version != old.version {
+		err = fmt.Errorf("the server now speaks %q, the session was of %q", clipValue(version), old.version)
 	}
 	if err != nil { // the next request tries again
 		l.mu.Lock()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	oldest "github.com/goldwire/goldwire/generated/mcp/v20241105"
 	legacy "github.com/goldwire/goldwire/generated/mcp/v20251125"
 	modern "github.com/goldwire/goldwire/generated/mcp/v20260728"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
@@ -66,6 +67,18 @@ func TestClientSession(t *testing.T) {
 		r := connect(t, e, legacy.Client{})
 		require.NoError(t, call(r))
 		require.Empty(t, s.of("tools/call")[0].Header.Values("Mcp-Session-Id"))
+	})
+	bubble(t, "a server that speaks 2024-11-05 here does as later ones do", func(t *testing.T, s *script, e *Endpoint) {
+		r, err := oldest.Connect(t.Context(), e, oldest.Client{})
+		require.NoError(t, err)
+		_, err = r.ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.NoError(t, r.Close())
+		require.Equal(t, []string{"DELETE session=s1", "GET session=s1", "POST initialize", "POST notifications/initialized session=s1", "POST tools/list session=s1"}, sorted(s.seen()))
+		for _, m := range s.all() {
+			require.Empty(t, m.Header["Mcp-Protocol-Version"])
+		}
 	})
 	bubble(t, "the answer to initialize may be a stream", func(t *testing.T, s *script, e *Endpoint) {
 		s.on["initialize"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
@@ -288,7 +301,7 @@ func TestClientHeaders(t *testing.T) {
 	})
 	for _, old := range []string{"2025-03-26"} {
 		t.Run("no version header in "+old, func(t *testing.T) {
-			h := (&Link{header: http.Header{}}).headers(&session{rules: rulesOf(t, old), id: "a"}, nil)
+			h := (&Link{header: http.Header{}}).headers(&session{version: old, rules: rulesOf(t, old), id: "a"}, nil)
 			require.Equal(t, http.Header{"Mcp-Session-Id": {"a"}}, h)
 		})
 	}
