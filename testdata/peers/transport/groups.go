@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goldwire/goldwire/testdata/peers/transport/load"
 )
@@ -23,6 +25,7 @@ type kind int
 
 const (
 	calls kind = iota
+	long
 	large
 	idle
 )
@@ -30,9 +33,15 @@ const (
 // subject is a server, or a client with its server.
 type subject struct {
 	name    string
-	measure func(load.Budget) (load.Result, error)
+	open    func() (load.Runner, error)
 	results []load.Result // by round
 }
+
+// afresh starts what it measures each time.
+type afresh func() (load.Result, error)
+
+func (f afresh) Run(load.Budget) (load.Result, error) { return f() }
+func (f afresh) Close()                               {}
 
 // programs is the folder of the programs.
 type programs string
@@ -46,20 +55,63 @@ func (p programs) server(program, mode string) []string {
 	return command
 }
 
-// pair measures a toolkit's client with its server.
-func (p programs) pair(program, mode string, args ...string) func(load.Budget) (load.Result, error) {
-	return func(b load.Budget) (r load.Result, err error) {
-		cmd := exec.Command(filepath.Join(string(p), program), append([]string{"-client", "-server", strings.Join(p.server(program, mode), " "), "-benchtime", b.String()}, args...)...)
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		out, err := cmd.Output()
-		if err == nil {
-			err = json.Unmarshal(out, &r)
+// pair is a toolkit's client with its server.
+func (p programs) pair(program, mode string, args ...string) func() (load.Runner, error) {
+	return func() (load.Runner, error) {
+		c := &pair{cmd: exec.Command(filepath.Join(string(p), program), append([]string{"-client", "-server", strings.Join(p.server(program, mode), " ")}, args...)...)}
+		c.cmd.Stderr = &c.stderr
+		var err error
+		if c.in, err = c.cmd.StdinPipe(); err != nil {
+			return nil, err
 		}
+		out, err := c.cmd.StdoutPipe()
 		if err != nil {
-			err = fmt.Errorf("%w: %.300s", err, stderr.Bytes())
+			return nil, err
 		}
-		return r, err
+		c.out = json.NewDecoder(out)
+		return c, c.cmd.Start()
+	}
+}
+
+type pair struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *json.Decoder
+	stderr bytes.Buffer
+	conns  int // before
+}
+
+// Run lets the client measure. Of the connections it counts the new ones.
+func (c *pair) Run(b load.Budget) (r load.Result, err error) {
+	if _, err = fmt.Fprintln(c.in, b); err == nil {
+		err = c.out.Decode(&r)
+	}
+	if err != nil {
+		_ = c.in.Close()
+		_ = c.cmd.Wait()
+		return r, fmt.Errorf("%w: %.300s", err, c.stderr.Bytes())
+	}
+	r.Conns, c.conns = r.Conns-c.conns, r.Conns
+	return r, nil
+}
+
+// Close ends the client, which ends its server.
+func (c *pair) Close() {
+	_ = c.in.Close()
+	kill := time.AfterFunc(10*time.Second, func() { _ = c.cmd.Process.Kill() })
+	defer kill.Stop()
+	_ = c.cmd.Wait() // how it ends says nothing of what was measured
+}
+
+// once runs a pair once, with calls of a number of its own.
+func once(open func() (load.Runner, error), calls int) func() (load.Result, error) {
+	return func() (load.Result, error) {
+		c, err := open()
+		if err != nil {
+			return load.Result{}, err
+		}
+		defer c.Close()
+		return c.Run(load.Budget{Calls: calls})
 	}
 }
 
@@ -68,7 +120,7 @@ const (
 	modern = "2026-07-28"
 )
 
-var defaultGroups = []string{"stdio", "stdio-pairs", "http", "http-events", "http-pairs", "big"}
+var defaultGroups = []string{"stdio", "stdio-pairs", "http", "http-events", "http-pairs", "big", "idle"}
 
 // groups by name.
 var groups = map[string]func(programs) []*experiment{
@@ -91,8 +143,8 @@ func stdioServers(p programs) (l []*experiment) {
 				if name == "trpc" && (revision == modern || ways > 1) {
 					continue // it does not speak the one, and mixes up its lines with the other
 				}
-				e.add(name, func(b load.Budget) (load.Result, error) {
-					return load.Stdio(p.server(program(name), ""), revision == modern, 100, ways, b)
+				e.add(name, func() (load.Runner, error) {
+					return load.OpenStdio(p.server(program(name), ""), revision == modern, 100, ways)
 				})
 			}
 			l = append(l, e)
@@ -104,8 +156,12 @@ func stdioServers(p programs) (l []*experiment) {
 // program is the program of a toolkit.
 func program(toolkit string) string { return strings.ReplaceAll(toolkit, "-", "") }
 
-func (e *experiment) add(name string, measure func(load.Budget) (load.Result, error)) {
-	e.subjects = append(e.subjects, &subject{name: name, measure: measure})
+func (e *experiment) add(name string, open func() (load.Runner, error)) {
+	e.subjects = append(e.subjects, &subject{name: name, open: open})
+}
+
+func (e *experiment) afresh(name string, measure func() (load.Result, error)) {
+	e.add(name, func() (load.Runner, error) { return afresh(measure), nil })
 }
 
 // stdioPairs are clients with servers of the same toolkit.
@@ -147,8 +203,8 @@ func httpServers(p programs) (l []*experiment) {
 		for _, ways := range []int{1, 64} {
 			e := &experiment{name: fmt.Sprintf("HTTP server, %s, %d at a time", revision, ways)}
 			for _, m := range httpModes(revision) {
-				e.add(m.name, func(b load.Budget) (load.Result, error) {
-					return load.HTTP(p.server(m.program, m.mode), false, revision == modern, load.EchoCall, 100, ways, b)
+				e.add(m.name, func() (load.Runner, error) {
+					return load.OpenHTTP(p.server(m.program, m.mode), false, revision == modern, load.EchoCall, 100, ways)
 				})
 			}
 			l = append(l, e)
@@ -166,8 +222,8 @@ func httpEvents(p programs) (l []*experiment) {
 				if m.program == "trpc" || strings.HasSuffix(m.mode, "-json") {
 					continue
 				}
-				e.add(m.name, func(b load.Budget) (load.Result, error) {
-					return load.HTTP(p.server(m.program, m.mode), false, revision == modern, load.TellCall, 100, ways, b)
+				e.add(m.name, func() (load.Runner, error) {
+					return load.OpenHTTP(p.server(m.program, m.mode), false, revision == modern, load.TellCall, 100, ways)
 				})
 			}
 			l = append(l, e)
@@ -181,8 +237,8 @@ func httpEvents(p programs) (l []*experiment) {
 func httpPairs(p programs) (l []*experiment) {
 	for _, ways := range []int{1, 64} {
 		e := &experiment{name: fmt.Sprintf("HTTP, own client and server, %d at a time", ways)}
-		e.add("raw", func(b load.Budget) (load.Result, error) {
-			return load.HTTP(p.server("raw", ""), true, false, load.EchoCall, 100, ways, b)
+		e.add("raw", func() (load.Runner, error) {
+			return load.OpenHTTP(p.server("raw", ""), true, false, load.EchoCall, 100, ways)
 		})
 		for _, revision := range []string{legacy, modern} {
 			for _, m := range httpModes(revision) {
@@ -205,9 +261,7 @@ func httpPairs(p programs) (l []*experiment) {
 
 // bigResults have 16 MiB of text.
 func bigResults(p programs) []*experiment {
-	few := func(f func(load.Budget) (load.Result, error)) func(load.Budget) (load.Result, error) {
-		return func(load.Budget) (load.Result, error) { return f(load.Budget{Calls: 3}) }
-	}
+	const few = 3 // calls
 	stdio := &experiment{name: "stdio server, 16 MiB result", kind: large}
 	stdioPair := &experiment{name: "stdio, own client and server, 16 MiB result", kind: large}
 	overHTTP := &experiment{name: "HTTP server, 16 MiB result", kind: large}
@@ -215,21 +269,22 @@ func bigResults(p programs) []*experiment {
 	for _, m := range append(httpModes(legacy), mode{"raw, buffer of the right size", "raw", "sized"}, mode{"raw, streamed", "raw", "stream"}) {
 		over := []string{"-big", "-over", "http"}
 		if !strings.HasSuffix(m.name, " SSE") {
-			stdio.add(strings.TrimSuffix(m.name, " JSON"), few(func(b load.Budget) (load.Result, error) {
-				return load.BigStdio(p.server(m.program, m.mode), false, b)
-			}))
+			name := strings.TrimSuffix(m.name, " JSON")
+			stdio.afresh(name, func() (load.Result, error) {
+				return load.BigStdio(p.server(m.program, m.mode), false, load.Budget{Calls: few})
+			})
 			if m.program != "raw" {
-				stdioPair.add(strings.TrimSuffix(m.name, " JSON"), few(p.pair(m.program, m.mode, "-big")))
+				stdioPair.afresh(name, once(p.pair(m.program, m.mode, "-big"), few))
 			}
 		}
-		overHTTP.add(m.name, few(func(b load.Budget) (load.Result, error) {
-			return load.BigHTTP(p.server(m.program, m.mode), false, b)
-		}))
+		overHTTP.afresh(m.name, func() (load.Result, error) {
+			return load.BigHTTP(p.server(m.program, m.mode), false, load.Budget{Calls: few})
+		})
 		if m.program == "gosdk" {
 			over = append(over, "-revision", legacy) // its server with sessions has no other
 		}
 		if m.program != "raw" {
-			httpPair.add(m.name, few(p.pair(m.program, m.mode, over...)))
+			httpPair.afresh(m.name, once(p.pair(m.program, m.mode, over...), few))
 		}
 	}
 	return []*experiment{stdio, stdioPair, overHTTP, httpPair}
@@ -247,7 +302,7 @@ func idlePeers(p programs) (l []*experiment) {
 				case kind == load.IdleListen && m.program == "gosdk":
 					m.mode = "stateless-sse"
 				}
-				e.add(m.name, func(load.Budget) (load.Result, error) { return load.Idle(p.server(m.program, m.mode), kind, n) })
+				e.afresh(m.name, func() (load.Result, error) { return load.Idle(p.server(m.program, m.mode), kind, n) })
 			}
 			l = append(l, e)
 		}
@@ -257,22 +312,20 @@ func idlePeers(p programs) (l []*experiment) {
 
 // million calls, 64 at a time.
 func million(p programs) []*experiment {
-	stdio := &experiment{name: "stdio, own client and server, 1,000,000 calls, 64 at a time"}
-	overHTTP := &experiment{name: "HTTP, own client and server, 1,000,000 calls, 64 at a time"}
-	calls := func(measure func(load.Budget) (load.Result, error)) func(load.Budget) (load.Result, error) {
-		return func(load.Budget) (load.Result, error) { return measure(load.Budget{Calls: 1_000_000}) }
-	}
+	stdio := &experiment{name: "stdio, own client and server, 1,000,000 calls, 64 at a time", kind: long}
+	overHTTP := &experiment{name: "HTTP, own client and server, 1,000,000 calls, 64 at a time", kind: long}
+	const calls = 1_000_000
 	for _, m := range httpModes(legacy) {
 		if m.program == "raw" || strings.HasSuffix(m.name, " SSE") {
 			continue
 		}
 		name := strings.TrimSuffix(m.name, " JSON")
-		stdio.add(name, calls(p.pair(m.program, "", "-ways", "64")))
+		stdio.afresh(name, once(p.pair(m.program, "", "-ways", "64"), calls))
 		over := []string{"-ways", "64", "-over", "http"}
 		if m.program == "gosdk" {
 			over = append(over, "-revision", legacy)
 		}
-		overHTTP.add(name, calls(p.pair(m.program, m.mode, over...)))
+		overHTTP.afresh(name, once(p.pair(m.program, m.mode, over...), calls))
 	}
 	return []*experiment{stdio, overHTTP}
 }

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -25,13 +26,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 	fs.SetOutput(stderr)
 	length := fs.String("benchtime", "200ms", "how long each measurement takes, or 20x: that many calls")
 	count := fs.Int("count", 3, "how often each is made, in turns")
+	slow := fs.Int("slow", 1, "how often those are made that have a length of their own: large results, idle peers, a million calls")
 	only := fs.String("only", strings.Join(defaultGroups, ","), "groups of measurements; there are "+strings.Join(groupNames(), ", "))
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
 	b, err := load.ParseBudget(*length)
-	if err != nil || *count < 1 {
-		fmt.Fprintln(stderr, "transport: benchtime or count:", err)
+	if err == nil && (*count < 1 || *slow < 1) {
+		err = errors.New("count and slow: want at least 1")
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "transport:", err)
 		return 2
 	}
 	exe, err := os.Executable()
@@ -49,23 +54,15 @@ func run(args []string, stdout, stderr io.Writer) int {
 		wanted = append(wanted, g(programs(filepath.Dir(exe)))...)
 	}
 	began, before := time.Now(), loadAverage()
-	for round := range *count {
-		for _, e := range wanted {
-			for i := range e.subjects {
-				s := e.subjects[(i+round)%len(e.subjects)]
-				r, err := s.measure(b)
-				if err != nil {
-					r.Err = err.Error()
-				}
-				if r.Err != "" {
-					fmt.Fprintf(stderr, "transport: %s: %s: %.500s\n", e.name, s.name, r.Err)
-				}
-				s.results = append(s.results, r)
-			}
+	for _, e := range wanted {
+		rounds := *slow
+		if e.kind == calls {
+			rounds = *count
 		}
+		e.run(b, rounds, stderr)
 	}
 	o := outcome(wanted)
-	fmt.Fprintf(stdout, "%d rounds in %s; load average %s before, %s after\n", *count, time.Since(began).Round(time.Second), before, loadAverage())
+	fmt.Fprintf(stdout, "%d times %s, %d of what is slow, in %s; load average %s before, %s after\n", *count, b, *slow, time.Since(began).Round(time.Second), before, loadAverage())
 	o.print(stdout)
 	if o.failed("goldwire") {
 		return 1
@@ -86,4 +83,57 @@ func groupNames() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// roundsPerCount is into how many rounds the time of a count is cut, so that
+// what else the machine does meets all subjects alike.
+const roundsPerCount = 5
+
+// run starts all subjects and lets them take turns.
+func (e *experiment) run(b load.Budget, rounds int, stderr io.Writer) {
+	warm := load.Budget{Time: 100 * time.Millisecond}
+	if e.kind == calls {
+		if b.Calls > 0 {
+			warm = b
+		} else {
+			b.Time /= roundsPerCount
+			rounds *= roundsPerCount
+		}
+	}
+	runners := make([]load.Runner, len(e.subjects))
+	errs := make([]error, len(e.subjects))
+	defer func() {
+		for _, r := range runners {
+			if r != nil {
+				r.Close()
+			}
+		}
+	}()
+	for i, s := range e.subjects {
+		runners[i], errs[i] = s.open()
+		if errs[i] == nil && e.kind == calls {
+			_, errs[i] = runners[i].Run(warm)
+		}
+	}
+	for round := range rounds {
+		for k := range e.subjects {
+			i := (k + round) % len(e.subjects)
+			var r load.Result
+			if errs[i] == nil {
+				r, errs[i] = runners[i].Run(b)
+			}
+			if errs[i] == nil && r.Err != "" {
+				errs[i] = errors.New(r.Err)
+			}
+			if errs[i] != nil && r.Err == "" {
+				r.Err = errs[i].Error()
+			}
+			e.subjects[i].results = append(e.subjects[i].results, r)
+		}
+	}
+	for i, err := range errs {
+		if err != nil {
+			fmt.Fprintf(stderr, "transport: %s: %s: %.500s\n", e.name, e.subjects[i].name, err)
+		}
+	}
 }

@@ -169,7 +169,11 @@ func (o outcome) print(w io.Writer) {
 	for _, e := range o {
 		fmt.Fprintf(w, "\n%s\n\n|", e.name)
 		shown := []column{{"", func(_ *experiment, s *subject) string { return s.name }}}
-		for _, c := range columns[e.kind] {
+		k := e.kind
+		if k == long {
+			k = calls
+		}
+		for _, c := range columns[k] {
 			if slices.ContainsFunc(e.subjects, func(s *subject) bool { return c.f(e, s) != none }) {
 				shown = append(shown, c)
 			}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -242,15 +243,14 @@ func readResponse(r *bufio.Reader, b []byte) (status int, body []byte, err error
 	}
 }
 
-// HTTP makes calls to a server that listens, each of ways callers one after
-// the other: with net/http, or by prepared bytes on connections of their own.
-// call is EchoCall or TellCall, with a message of size bytes.
-func HTTP(command []string, netHTTP, modern bool, call func(string, bool) []byte, size, ways int, b Budget) (r Result, err error) {
+// OpenHTTP starts a server that listens, to make calls by ways callers, each
+// one after the other: with net/http, or by prepared bytes on connections of
+// their own. call is EchoCall or TellCall, with a message of size bytes.
+func OpenHTTP(command []string, netHTTP, modern bool, call func(string, bool) []byte, size, ways int) (Runner, error) {
 	t, err := openHTTP(command, modern)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	defer func() { _ = t.Stop() }()
 	text := Text(size)
 	tool := "echo"
 	if bytes.Contains(call("", modern), []byte(`"tell"`)) {
@@ -258,70 +258,75 @@ func HTTP(command []string, netHTTP, modern bool, call func(string, bool) []byte
 	}
 	h := t.header("tools/call", tool)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: ways + 1, MaxIdleConns: ways + 1, DisableCompression: true}}
-	callers := make([]caller, ways)
-	for i := range callers {
+	s := &httpRunner{t: t}
+	s.id.Store(FirstID - 1)
+	for range ways {
 		body := call(text, modern)
 		if netHTTP {
-			callers[i] = &netCaller{t: t, c: client, h: h, body: body}
+			s.callers = append(s.callers, &netCaller{t: t, c: client, h: h, body: body})
 			continue
 		}
-		if callers[i], err = newWireCaller(t, h, body); err != nil {
-			return r, err
+		c, err := newWireCaller(t, h, body)
+		if err != nil {
+			s.Close()
+			return nil, err
 		}
+		s.callers = append(s.callers, c)
 	}
-	defer func() {
-		for _, c := range callers {
-			c.close()
-		}
-	}()
-	var id atomic.Int64
-	id.Store(FirstID - 1)
-	r.Revision = t.revision
-	err = r.Parallel(b, ways, t.PID, nil, func(i int) error { return callers[i].call(int(id.Add(1))) })
-	r.ServerPeak = Peak(t.PID())
+	return s, nil
+}
+
+type httpRunner struct {
+	t       *target
+	callers []caller
+	id      atomic.Int64
+}
+
+// Run makes calls.
+func (s *httpRunner) Run(b Budget) (r Result, err error) {
+	if s.id.Load() > 8_000_000 { // the ids have seven digits
+		s.id.Store(FirstID - 1)
+	}
+	err = r.Parallel(b, len(s.callers), s.t.PID(), func(i int) error { return s.callers[i].call(int(s.id.Add(1))) })
+	r.Revision = s.t.revision
+	r.ServerPeak = Peak(s.t.PID())
 	return r, err
 }
 
+// Close ends the connections and the server.
+func (s *httpRunner) Close() {
+	for _, c := range s.callers {
+		c.close()
+	}
+	_ = s.t.Stop()
+}
+
 // Parallel times call, made by ways goroutines one after the other each, and
-// what it takes of this process and that of pid. warm, if it is not nil, is
-// called when both are warm.
-func (r *Result) Parallel(b Budget, ways int, pid func() int, warm func() error, call func(goroutine int) error) error {
-	run := func(b Budget) ([]int64, error) {
-		times := make([][]int64, ways)
-		errs := make([]error, ways)
-		var made atomic.Int64
-		began := time.Now()
-		var group sync.WaitGroup
-		for i := range ways {
-			group.Go(func() {
-				for !b.over(began, int(made.Add(1)-1)) {
-					t := time.Now()
-					if err := call(i); err != nil {
-						errs[i] = err
-						made.Add(1 << 40) // the others stop as well if calls are counted
-						return
-					}
-					times[i] = append(times[i], int64(time.Since(t)))
+// what it takes of this process and that of pid.
+func (r *Result) Parallel(b Budget, ways, pid int, call func(goroutine int) error) error {
+	times := make([][]int64, ways)
+	errs := make([]error, ways)
+	for i := range times {
+		times[i] = make([]int64, 0, 1<<14/ways)
+	}
+	var made atomic.Int64
+	var group sync.WaitGroup
+	u := used(pid)
+	began := time.Now()
+	for i := range ways {
+		group.Go(func() {
+			for !b.over(began, int(made.Add(1)-1)) {
+				t := time.Now()
+				if errs[i] = call(i); errs[i] != nil {
+					made.Add(1 << 40) // the others stop as well if calls are counted
+					return
 				}
-			})
-		}
-		group.Wait()
-		var all []int64
-		for _, l := range times {
-			all = append(all, l...)
-		}
-		return all, errors.Join(errs...)
+				times[i] = append(times[i], int64(time.Since(t)))
+			}
+		})
 	}
-	if _, err := run(b.warm()); err != nil {
-		return err
-	}
-	if warm != nil {
-		if err := warm(); err != nil {
-			return err
-		}
-	}
-	u := used(pid())
-	ns, err := run(b)
-	r.times(ns, r.since(u, pid(), len(ns)))
-	return err
+	group.Wait()
+	all := slices.Concat(times...)
+	r.times(all, r.since(u, pid, len(all)))
+	return errors.Join(errs...)
 }

@@ -62,12 +62,12 @@ func (b Budget) String() string {
 	return b.Time.String()
 }
 
-// warm is what runs before anything is timed.
-func (b Budget) warm() Budget {
-	if b.Calls > 0 {
-		return Budget{Calls: min(b.Calls, 2000)}
-	}
-	return Budget{Time: max(b.Time/2, 50*time.Millisecond)}
+// Runner is a server, or a client with its server, that is running.
+type Runner interface {
+	// Run makes calls and times them.
+	Run(Budget) (Result, error)
+	// Close ends the processes.
+	Close()
 }
 
 // over reports whether a measurement that began at start ends before the call

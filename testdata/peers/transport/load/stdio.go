@@ -146,140 +146,127 @@ func (r *Result) since(u usage, pid, n int) time.Duration {
 	return took
 }
 
-// Stdio makes calls of echo with messages of size bytes, ways at a time, on
-// the pipes of a server. The requests that one read answers are replaced by
-// one write.
-func Stdio(command []string, modern bool, size, ways int, b Budget) (r Result, err error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+// OpenStdio starts a server on pipes, to make calls of echo with messages of
+// size bytes, ways at a time. The requests that one read answers are replaced
+// by one write.
+func OpenStdio(command []string, modern bool, size, ways int) (Runner, error) {
 	p, err := openPipes(command, modern)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	defer func() { _ = p.Stop() }()
-	request := append(EchoCall(Text(size), modern), '\n')
-	if ways == 1 {
-		err = p.sequential(&r, request, b)
+	return &stdioRunner{p: p, request: append(EchoCall(Text(size), modern), '\n'), ways: ways, next: FirstID, epoch: time.Now()}, nil
+}
+
+// outstanding is more than the calls that can be outstanding, so that the slot
+// of an id is free when it is used again.
+const outstanding = 1 << 12
+
+type stdioRunner struct {
+	p       *pipes
+	request []byte
+	ways    int
+	next    int // id
+	epoch   time.Time
+	sent    [outstanding]int64 // when the call of an id left, -1 once it is answered
+	out     []byte
+}
+
+// Run makes calls on a thread of its own.
+func (s *stdioRunner) Run(b Budget) (r Result, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if s.next > 8_000_000 { // the ids have seven digits
+		s.next = FirstID
+	}
+	ns := make([]int64, 0, 1<<16)
+	u := used(s.p.PID())
+	if s.ways == 1 {
+		ns, err = s.sequential(ns, b)
 	} else {
-		err = p.parallel(&r, request, ways, b)
+		ns, err = s.parallel(ns, b)
 	}
-	r.ServerPeak = Peak(p.PID())
+	r.times(ns, r.since(u, s.p.PID(), len(ns)))
+	r.ServerPeak = Peak(s.p.PID())
 	return r, err
 }
 
-func (p *pipes) sequential(r *Result, request []byte, b Budget) error {
-	id := FirstID
-	var ns []int64
-	loop := func(b Budget) error {
-		for began, n := time.Now(), 0; !b.over(began, n); n++ {
-			SetID(request, id)
-			t := time.Now()
-			if err := p.write(request); err != nil {
-				return err
-			}
-			line, err := p.line()
-			if err != nil {
-				return err
-			}
-			ns = append(ns, int64(time.Since(t)))
-			if got := answerID(line); got != id {
-				return fmt.Errorf("the answer has the id %d, not %d: %.300s", got, id, line)
-			}
-			if err := isResult(line); err != nil {
-				return err
-			}
-			p.drop(len(line) + 1)
-			id++
+// Close ends the server.
+func (s *stdioRunner) Close() { _ = s.p.Stop() }
+
+func (s *stdioRunner) sequential(ns []int64, b Budget) ([]int64, error) {
+	for began := time.Now(); !b.over(began, len(ns)); s.next++ {
+		SetID(s.request, s.next)
+		t := time.Now()
+		if err := s.p.write(s.request); err != nil {
+			return ns, err
 		}
-		return nil
+		line, err := s.p.line()
+		if err != nil {
+			return ns, err
+		}
+		ns = append(ns, int64(time.Since(t)))
+		if got := answerID(line); got != s.next {
+			return ns, fmt.Errorf("the answer has the id %d, not %d: %.300s", got, s.next, line)
+		}
+		if err := isResult(line); err != nil {
+			return ns, err
+		}
+		s.p.drop(len(line) + 1)
 	}
-	if err := loop(b.warm()); err != nil {
-		return err
-	}
-	ns = make([]int64, 0, 1<<17)
-	u := used(p.PID())
-	if err := loop(b); err != nil {
-		return err
-	}
-	r.times(ns, r.since(u, p.PID(), len(ns)))
-	return nil
+	return ns, nil
 }
 
-func (p *pipes) parallel(r *Result, request []byte, ways int, b Budget) error {
-	const ring = 1 << 16 // more than can be outstanding, so that a slot is free when it is used again
-	var sent [ring]int64 // when the call of an id left, -1 once it is answered
-	next := FirstID
-	epoch := time.Now()
-	var out []byte
-	push := func(n int) error {
-		out = out[:0]
-		now := int64(time.Since(epoch))
+func (s *stdioRunner) parallel(ns []int64, b Budget) ([]int64, error) {
+	began := time.Now()
+	asked := 0
+	more := func(n int) error {
+		if b.Calls > 0 {
+			n = min(n, b.Calls-asked)
+		} else if b.over(began, asked) {
+			n = 0
+		}
+		asked += n
+		s.out = s.out[:0]
+		now := int64(time.Since(s.epoch))
 		for range n {
-			SetID(request, next)
-			out = append(out, request...)
-			sent[next%ring] = now
-			next++
+			SetID(s.request, s.next)
+			s.out = append(s.out, s.request...)
+			s.sent[s.next%outstanding] = now
+			s.next++
 		}
-		return p.write(out)
+		return s.p.write(s.out)
 	}
-	var ns []int64
-	outstanding := 0
-	loop := func(b Budget) error {
-		began := time.Now()
-		asked := 0
-		more := func(n int) error {
-			if b.Calls > 0 {
-				n = min(n, b.Calls-asked)
-			} else if b.over(began, asked) {
-				n = 0
-			}
-			asked += n
-			outstanding += n
-			return push(n)
+	if err := more(s.ways); err != nil {
+		return ns, err
+	}
+	for len(ns) < asked {
+		if err := s.p.fill(); err != nil {
+			return ns, err
 		}
-		if err := more(ways); err != nil {
-			return err
+		now := int64(time.Since(s.epoch))
+		got, off := 0, 0
+		for {
+			i := bytes.IndexByte(s.p.buf[off:s.p.n], '\n')
+			if i < 0 {
+				break
+			}
+			line := s.p.buf[off : off+i]
+			id := answerID(line)
+			if id < FirstID || id >= s.next || s.next-id > outstanding || s.sent[id%outstanding] < 0 {
+				return ns, fmt.Errorf("an answer to no call: %.300s", line)
+			}
+			if err := isResult(line); err != nil {
+				return ns, err
+			}
+			ns = append(ns, now-s.sent[id%outstanding])
+			s.sent[id%outstanding] = -1
+			got++
+			off += i + 1
 		}
-		for outstanding > 0 {
-			if err := p.fill(); err != nil {
-				return err
-			}
-			now := int64(time.Since(epoch))
-			got, off := 0, 0
-			for {
-				i := bytes.IndexByte(p.buf[off:p.n], '\n')
-				if i < 0 {
-					break
-				}
-				line := p.buf[off : off+i]
-				id := answerID(line)
-				if id < FirstID || id >= next || next-id > ring || sent[id%ring] < 0 {
-					return fmt.Errorf("an answer to no call: %.300s", line)
-				}
-				if err := isResult(line); err != nil {
-					return err
-				}
-				ns = append(ns, now-sent[id%ring])
-				sent[id%ring] = -1
-				got++
-				off += i + 1
-			}
-			p.drop(off)
-			outstanding -= got
-			if err := more(got); err != nil {
-				return err
-			}
+		s.p.drop(off)
+		if err := more(got); err != nil {
+			return ns, err
 		}
-		return nil
 	}
-	if err := loop(b.warm()); err != nil {
-		return err
-	}
-	ns = make([]int64, 0, 1<<20)
-	u := used(p.PID())
-	if err := loop(b); err != nil {
-		return err
-	}
-	r.times(ns, r.since(u, p.PID(), len(ns)))
-	return nil
+	return ns, nil
 }

@@ -3,7 +3,8 @@
 //
 //	-stdio                    serve stdin and stdout
 //	-http ADDR                serve HTTP at /mcp, and say LISTEN and the address on stderr
-//	-client -server COMMAND   call the server, over its stdin and stdout or with -over http, and say what that took
+//	-client -server COMMAND   call the server, over its stdin and stdout or with -over http; for each line of
+//	                          stdin, a time or a number of calls, measure that and say what it took
 //
 // A server has the tools echo {message}, which answers with the message, tell
 // {message}, which reports progress before, and big {size}, which answers with
@@ -11,6 +12,7 @@
 package program
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,19 +74,10 @@ func run(t Toolkit) error {
 	ways := flag.Int("ways", 1, "calls at a time")
 	size := flag.Int("size", 100, "bytes of a message")
 	big := flag.Bool("big", false, "read large results instead")
-	budget := flag.String("benchtime", "100ms", "how long to measure, or 20x: that many calls")
 	flag.Parse()
 	if *client {
-		b, err := load.ParseBudget(*budget)
-		if err != nil {
-			return err
-		}
-		var r load.Result
-		err = measure(t, &r, strings.Fields(*server), *over == "http", *revision, *ways, *size, *big, b)
-		if err != nil {
-			r.Err = err.Error()
-		}
-		return json.NewEncoder(os.Stdout).Encode(r)
+		target := Target{Revision: *revision}
+		return drive(t, target, strings.Fields(*server), *over == "http", *ways, *size, *big)
 	}
 	watch()
 	if *stdio {
@@ -130,9 +123,10 @@ func watch() {
 	}()
 }
 
-func measure(t Toolkit, r *load.Result, server []string, overHTTP bool, revision string, ways, size int, big bool, b load.Budget) error {
+// drive dials the server, and then measures for each budget that it reads from
+// stdin.
+func drive(t Toolkit, target Target, server []string, overHTTP bool, ways, size int, big bool) error {
 	ctx := context.Background()
-	target := Target{Revision: revision}
 	var listening *load.Server
 	if overHTTP {
 		s, err := load.StartHTTP(server)
@@ -157,41 +151,47 @@ func measure(t Toolkit, r *load.Result, server []string, overHTTP bool, revision
 		case <-time.After(3 * time.Second): // this process is about to end
 		}
 	}()
-	r.Revision = c.Revision
-	pid := func() int {
-		if listening != nil {
-			return listening.PID()
-		}
-		return child()
+	pid := child()
+	if listening != nil {
+		pid = listening.PID()
 	}
-	if pid() == 0 {
+	if pid == 0 {
 		return errors.New("the server's process is not found")
 	}
-	if big {
-		return large(ctx, c, r, pid(), b)
-	}
-	var before load.Stats
-	warm := func() (err error) {
-		if listening != nil {
-			before, err = listening.Stats()
-		}
-		return err
-	}
 	text := load.Text(size)
-	err = r.Parallel(b, ways, pid, warm, func(int) error {
+	echo := func(int) error {
 		got, err := c.Echo(ctx, text)
 		if err == nil && got != text {
 			err = fmt.Errorf("the echo of %q is %q", text, got)
 		}
 		return err
-	})
-	r.ServerPeak, r.ClientPeak = load.Peak(pid()), load.Peak(os.Getpid())
-	if listening != nil && err == nil {
-		var after load.Stats
-		after, err = listening.Stats()
-		r.Conns = int(after.Conns - before.Conns)
 	}
-	return err
+	out := json.NewEncoder(os.Stdout)
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		b, err := load.ParseBudget(lines.Text())
+		if err != nil {
+			return err
+		}
+		r := load.Result{Revision: c.Revision}
+		if big {
+			err = large(ctx, c, &r, pid, b)
+		} else {
+			err = r.Parallel(b, ways, pid, echo)
+			r.ServerPeak, r.ClientPeak = load.Peak(pid), load.Peak(os.Getpid())
+			if listening != nil && err == nil {
+				var s load.Stats
+				s, err = listening.Stats()
+				r.Conns = int(s.Conns)
+			}
+		}
+		if err != nil {
+			r.Err = err.Error()
+		}
+		if err := out.Encode(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // large reads large results, after a small one by which the server has its
