@@ -354,6 +354,18 @@ func (g *printer) packageDoc() []string {
 	lines = append(lines, "", "# Members", "", "A required member is a value and always written. An optional scalar, enum or object is a pointer; "+
 		"an optional array, map, raw value or union is nil when absent, an optional id zero. A constant member is no field. Members that the "+
 		"revision does not name are kept in Extra, in order. Decoding and encoding again gives the same JSON value.")
+	if len(g.p.Methods) > 0 {
+		text := "Params are read strictly: what breaks the schema is a *wire.Error that says where, as in params.argument.name. Results are read as far as they can " +
+			"be: an element of a list that cannot be read is left out"
+		if taken := g.forgiven(); taken != "" {
+			text += ", and a required member that is missing is filled in, and written so again: " + taken
+		}
+		lines = append(lines, "", "# What breaks the schema", "", text+". jsonrpc.CallOptions tells of it or makes it an error; for whole messages, Answer.Problems and "+
+			"Request.DecodeResponseStrict do.",
+			"", "What is made by hand is not compared with the schema until Validate is called. A connection refuses to send raw values that are not JSON; "+
+				"a nil member of a union is left out of lists and maps; of the keys of a map that are the same on the wire, as they differ only in bytes that "+
+				"are not UTF-8, one is written.")
+	}
 	if len(g.p.Changes) > 0 {
 		lines = append(lines, "", "# Changes", "")
 		for i, l := range g.p.Changes {
@@ -364,4 +376,29 @@ func (g *printer) packageDoc() []string {
 		}
 	}
 	return reflow(lines, width)
+}
+
+// forgiven lists what a missing required member of a result is taken for.
+func (g *printer) forgiven() string {
+	by := map[string]map[string]bool{}
+	for _, t := range g.p.Types {
+		for _, f := range t.Fields {
+			if f.Default == nil || !f.Required {
+				continue
+			}
+			name := f.JSON
+			if f.Default.JSON == "[]" {
+				name = "lists"
+			}
+			if by[f.Default.JSON] == nil {
+				by[f.Default.JSON] = map[string]bool{}
+			}
+			by[f.Default.JSON][name] = true
+		}
+	}
+	var out []string
+	for _, value := range sorted(by) {
+		out = append(out, strings.Join(sorted(by[value]), ", ")+" for "+value)
+	}
+	return strings.Join(out, ", ")
 }
