@@ -19,6 +19,21 @@
 // revision does not name are kept in Extra, in order. Decoding and encoding
 // again gives the same JSON value.
 //
+// # What breaks the schema
+//
+// Params are read strictly: what breaks the schema is a *wire.Error that says
+// where, as in params.argument.name. Results are read as far as they can be: an
+// element of a list that cannot be read is left out, and a required member that
+// is missing is filled in, and written so again: lists for [], inputSchema for
+// {"type":"object"}. jsonrpc.CallOptions tells of it or makes it an error; for
+// whole messages, Answer.Problems and Request.DecodeResponseStrict do.
+//
+// What is made by hand is not compared with the schema until Validate is
+// called. A connection refuses to send raw values that are not JSON; a nil
+// member of a union is left out of lists and maps; of the keys of a map that
+// are the same on the wire, as they differ only in bytes that are not UTF-8,
+// one is written.
+//
 // # Changes
 //
 // What changed since revision 2024-11-05:
