@@ -33,7 +33,8 @@ const probeTimeout = 5 * time.Second
 // The stateless revision is tried first, by server/discover. A server that
 // refuses that with the error of an unsupported version, or of a missing
 // capability, is stateless all the same and fails the dial
-// (*jsonrpc.VersionError); after any other error, and after five seconds of
+// (*jsonrpc.VersionError), unless it lists a stateful revision of ours; after
+// any other error, and after five seconds of
 // silence, the server gets initialize. That offers the newest stateful revision;
 // the server answers with the one it likes, and without a client for that the
 // dial fails with a *jsonrpc.VersionError. What a dialer's server turned out to
@@ -94,8 +95,14 @@ func (a *attempt) dial(ctx context.Context) (*jsonrpc.Conn, error) {
 	case err == nil:
 		return conn, nil
 	case answered && (e.Code == jsonrpc.CodeUnsupportedProtocolVersion || e.Code == jsonrpc.CodeMissingClientCapability):
+		theirs := listOf(e.Data.Get("supported"))
+		if a.c.joinsOne(theirs) {
+			// It knows of the stateless form and lists revisions that have
+			// none: those begin with initialize, whoever lists them.
+			break
+		}
 		_ = conn.Close(ctx)
-		if theirs := listOf(e.Data.Get("supported")); theirs != nil {
+		if theirs != nil {
 			return nil, &jsonrpc.VersionError{Ours: a.c.Revisions(), Theirs: theirs, Cause: e}
 		}
 		return nil, err
@@ -207,6 +214,11 @@ func (c *callers) Revisions() (out []string) {
 		}
 	}
 	return out
+}
+
+// joinsOne reports whether one of a server's versions is of a stateful client.
+func (c *callers) joinsOne(versions []string) bool {
+	return slices.ContainsFunc(versions, func(v string) bool { return c.stateful[v] != nil })
 }
 
 // known is what is remembered of servers: those that are not here get asked.

@@ -114,6 +114,8 @@ func TestDialOverHTTPFindsTheEra(t *testing.T) {
 		{"400 with -32020", &probed{status: 400, kind: "application/json", body: rpc(-32020), stateful: "2025-11-25"}, "", []string{"server/discover"}, "-32020"},
 		{"400 with -32021", &probed{status: 400, kind: "application/json", body: rpc(-32021), stateful: "2025-11-25"}, "", []string{"server/discover"}, "-32021"},
 		{"400 with -32022", &probed{status: 400, kind: "application/json", body: fmt.Sprintf(anError, -32022, `,"data":{"supported":["2027-01-01"],"requested":"2026-07-28"}`), stateful: "2025-11-25"}, "", []string{"server/discover"}, "2027-01-01"},
+		{"400 with -32022 that lists a stateful revision", &probed{status: 400, kind: "application/json", body: fmt.Sprintf(anError, -32022, `,"data":{"supported":["2025-11-25","2025-06-18"],"requested":"2026-07-28"}`), stateful: "2025-11-25"}, "2025-11-25", []string{"server/discover", "initialize", "notifications/initialized"}, ""},
+		{"400 with -32022 that lists none of ours", &probed{status: 400, kind: "application/json", body: fmt.Sprintf(anError, -32022, `,"data":{"supported":["2024-01-01"],"requested":"2026-07-28"}`), stateful: "2025-11-25"}, "", []string{"server/discover"}, "2024-01-01"},
 		{"404 with -32601", &probed{status: 404, kind: "application/json", body: rpc(-32601), stateful: "2025-11-25"}, "", []string{"server/discover"}, "-32601"},
 		{"400, empty", &probed{status: 400, stateful: "2025-11-25"}, "2025-11-25", []string{"server/discover", "initialize", "notifications/initialized"}, ""},
 		{"400 with a page", &probed{status: 400, kind: "text/html", body: "<html>", stateful: "2025-06-18"}, "2025-06-18", []string{"server/discover", "initialize", "notifications/initialized"}, ""},
