@@ -106,7 +106,7 @@ func (a *attempt) dial(ctx context.Context) (*jsonrpc.Conn, error) {
 			return nil, &jsonrpc.VersionError{Ours: a.c.Revisions(), Theirs: theirs, Cause: e}
 		}
 		return nil, err
-	case isVersion(err), settled(err), ctx.Err() != nil, a.c.newest == nil:
+	case settled(err), ctx.Err() != nil, a.c.newest == nil, isVersion(err) && !a.c.joinsOne(theirsOf(err)):
 		_ = conn.Close(ctx)
 		return nil, err
 	}
@@ -177,6 +177,15 @@ func (r raw) AppendJSON(b []byte) []byte { return wire.AppendRaw(b, wire.Raw(r))
 func isVersion(err error) bool {
 	_, ok := errors.AsType[*jsonrpc.VersionError](err)
 	return ok
+}
+
+// theirsOf lists what a server that answered server/discover speaks, when that
+// is no stateless revision of ours.
+func theirsOf(err error) []string {
+	if e, ok := errors.AsType[*jsonrpc.VersionError](err); ok {
+		return e.Theirs
+	}
+	return nil
 }
 
 func listOf(list wire.Raw) (out []string) {

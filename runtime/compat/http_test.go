@@ -111,6 +111,8 @@ func TestDialOverHTTPFindsTheEra(t *testing.T) {
 	}{
 		{"a result", &probed{status: 200, kind: "application/json", body: discovered}, "2026-07-28", []string{"server/discover"}, ""},
 		{"a result as a stream", &probed{status: 200, kind: "text/event-stream", body: "data: " + discovered + "\n\n"}, "2026-07-28", []string{"server/discover"}, ""},
+		{"a result that lists stateful revisions alone", &probed{status: 200, kind: "application/json", body: strings.Replace(discovered, `"2026-07-28"`, `"2025-11-25","2025-06-18"`, 1), stateful: "2025-11-25"}, "2025-11-25", []string{"server/discover", "initialize", "notifications/initialized"}, ""},
+		{"a result that lists none of ours", &probed{status: 200, kind: "application/json", body: strings.Replace(discovered, "2026-07-28", "2027-01-01", 1), stateful: "2025-11-25"}, "", []string{"server/discover"}, "2027-01-01"},
 		{"400 with -32020", &probed{status: 400, kind: "application/json", body: rpc(-32020), stateful: "2025-11-25"}, "", []string{"server/discover"}, "-32020"},
 		{"400 with -32021", &probed{status: 400, kind: "application/json", body: rpc(-32021), stateful: "2025-11-25"}, "", []string{"server/discover"}, "-32021"},
 		{"400 with -32022", &probed{status: 400, kind: "application/json", body: fmt.Sprintf(anError, -32022, `,"data":{"supported":["2027-01-01"],"requested":"2026-07-28"}`), stateful: "2025-11-25"}, "", []string{"server/discover"}, "2027-01-01"},
