@@ -64,11 +64,11 @@ func (c *Conn) receiveBatch(ctx context.Context, ex Exchange, data []byte, heade
 	}
 	for _, e := range elems {
 		one := &batchExchange{b: b}
-		if len(elems) > 1 && e.Get("method") != nil && e.Get("id") != nil {
-			go c.message(ctx, one, e, header, true)
-			continue
+		at := inBatch
+		if len(elems) > 1 {
+			at = aside
 		}
-		c.message(ctx, one, e, header, true)
+		c.message(ctx, one, e, header, at)
 	}
 }
 

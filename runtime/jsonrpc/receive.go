@@ -33,7 +33,7 @@ const (
 type envelope struct {
 	data   []byte
 	header map[string][]string
-	batch  bool // it came in an array
+	place  place
 
 	id      ID
 	method  string
@@ -48,6 +48,15 @@ type envelope struct {
 	rpcErr   *Error
 	has      members
 }
+
+// place is where a message stands.
+type place uint8
+
+const (
+	alone   place = iota
+	inBatch       // in an array
+	aside         // in an array of several, whose handlers run side by side
+)
 
 // members is a set of envelope members.
 type members uint8
@@ -97,7 +106,7 @@ func (c *Conn) Receive(ctx context.Context, ex Exchange, f Frame, more bool) {
 		}
 		break
 	}
-	c.message(ctx, ex, data, f.Header, false)
+	c.message(ctx, ex, data, f.Header, alone)
 }
 
 // whole reports whether a text that the carrier's end may have cut is all
@@ -117,10 +126,10 @@ func (c *Conn) finishExchange(ex Exchange) {
 // message reads one message and acts on it. The usual form is read in one
 // pass; whatever that stumbles over is looked at again, slowly and in full, to
 // find out what to answer.
-func (c *Conn) message(ctx context.Context, ex Exchange, data []byte, header map[string][]string, batch bool) {
+func (c *Conn) message(ctx context.Context, ex Exchange, data []byte, header map[string][]string, at place) {
 	s := scratches.Get().(*scratch)
 	env := &s.env
-	env.data, env.header, env.batch = data, header, batch
+	env.data, env.header, env.place = data, header, at
 	s.d.Reset(data, wire.Options{Lenient: c.side == ClientSide, Alias: true, MaxDepth: c.o.MaxDepth})
 	err := c.read(&s.d, env)
 	if err == nil {
@@ -138,9 +147,7 @@ func (c *Conn) message(ctx context.Context, ex Exchange, data []byte, header map
 		in, e := c.request(ctx, ex, env)
 		s.env = envelope{}
 		scratches.Put(s)
-		if in != nil {
-			c.handle(e, in)
-		}
+		c.handleAt(at, e, in)
 		return
 	case hasVersion | hasMethod | hasParams, hasVersion | hasMethod:
 		c.notification(ex, env)
@@ -413,7 +420,7 @@ func (c *Conn) examine(ctx context.Context, ex Exchange, env *envelope, first er
 	}
 
 	// Read the members again, each on its own, and collect what is wrong.
-	again := &envelope{data: env.data, header: env.header, batch: env.batch, call: env.call}
+	again := &envelope{data: env.data, header: env.header, place: env.place, call: env.call}
 	var wrong error
 	blame := func(format string, args ...any) {
 		if wrong == nil {
@@ -469,6 +476,11 @@ func (c *Conn) examine(ctx context.Context, ex Exchange, env *envelope, first er
 		}
 		if id == nil || id.Kind() == wire.KindNull {
 			c.ev.note(Event{Kind: UnreadableAnswer, Err: errors.Join(wrong, errOrNil(again.rpcErr))}, env.data)
+			if e := again.rpcErr; e != nil && e.Code != 0 && result == nil {
+				if w := c.onlyHandshake(); w != nil { // there is nothing else that it can be about
+					c.queue.answer(w, e)
+				}
+			}
 		} else {
 			if wrong == nil && again.call != nil {
 				wrong = first // the result itself did not decode
@@ -496,8 +508,9 @@ func (c *Conn) examine(ctx context.Context, ex Exchange, env *envelope, first er
 	if wrong == nil {
 		if id == nil {
 			c.notification(ex, again)
-		} else if in, e := c.request(ctx, ex, again); in != nil {
-			c.handle(e, in)
+		} else {
+			in, e := c.request(ctx, ex, again)
+			c.handleAt(env.place, e, in)
 		}
 		return
 	}
@@ -520,6 +533,22 @@ func (c *Conn) answers(env *envelope) bool {
 		svc = c.choose(env)
 	}
 	return svc == nil || c.side == ServerSide || svc.rules.ServerRequests
+}
+
+// onlyHandshake takes the request that opens a connection out of the pending
+// ones, if it is all that waits.
+func (c *Conn) onlyHandshake() *call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.calls) != 1 || c.side != ClientSide {
+		return nil
+	}
+	for id, w := range c.calls {
+		if w.method == methodDiscover || w.method == methodInitialize {
+			return c.takeLocked(id)
+		}
+	}
+	return nil
 }
 
 func errOrNil(e *Error) error {
@@ -577,6 +606,17 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 		return nil, nil
 	}
 	return in, e
+}
+
+// handleAt handles a request, if there is one to handle.
+func (c *Conn) handleAt(at place, e *entry, in *inbound) {
+	switch {
+	case in == nil:
+	case at == aside:
+		go c.handle(e, in)
+	default:
+		c.handle(e, in)
+	}
 }
 
 // handle runs the handler of a request, here or on a goroutine of its own.
@@ -648,7 +688,7 @@ func (c *Conn) admit(env *envelope) *Error {
 	case methodPing:
 		return nil
 	case methodInitialize:
-		if env.batch {
+		if env.place != alone {
 			return NewError(CodeInvalidRequest, "initialize must not be part of a batch")
 		}
 		c.mu.Lock()
