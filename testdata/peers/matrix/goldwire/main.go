@@ -10,6 +10,7 @@ import (
 	"github.com/goldwire/goldwire/runtime/compat"
 	"github.com/goldwire/goldwire/runtime/jsonl"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/ssehttp"
 	"github.com/goldwire/goldwire/runtime/streamhttp"
 
 	"github.com/goldwire/goldwire/testdata/peers/matrix/script"
@@ -30,6 +31,14 @@ func main() {
 				return nil, err
 			}
 			h := streamhttp.NewHandler(s)
+			return h, h.Err()
+		},
+		SSE: func(revision string) (http.Handler, error) {
+			s, err := server(revision)
+			if err != nil {
+				return nil, err
+			}
+			h := ssehttp.NewHandler(s)
 			return h, h.Err()
 		},
 	}, dial)
@@ -85,8 +94,11 @@ func dial(ctx context.Context, t script.Target) (*script.Client, error) {
 	if !ok {
 		return nil, fmt.Errorf("no revision %q", t.Revision)
 	}
-	if t.Carrier == "http" {
+	switch t.Carrier {
+	case "http", "fallback":
 		return connect(ctx, streamhttp.URL(t.URL), t.Updated)
+	case "sse":
+		return connect(ctx, ssehttp.URL(t.URL), t.Updated)
 	}
 	return connect(ctx, jsonl.Command(t.Command[0], t.Command[1:]...), t.Updated)
 }

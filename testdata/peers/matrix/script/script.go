@@ -2,8 +2,9 @@
 // and the command line of the programs:
 //
 //	-serve stdio | http | sse [-revision REV]   serve; over HTTP, say LISTEN and the URL on stderr
-//	-call stdio | http | sse -revision REV -- COMMAND... | URL
+//	-call stdio | http | sse | fallback -revision REV -- COMMAND... | URL
 //
+// Fallback is a client of Streamable HTTP that meets a server of HTTP+SSE.
 // A client says on stdout, a line each, how its steps went. Every server has
 // the tools
 //
@@ -112,8 +113,8 @@ type Client struct {
 
 // Target is the server to be called.
 type Target struct {
-	Carrier  string   // stdio, http or sse
-	URL      string   // over http and sse
+	Carrier  string   // stdio, http, sse or fallback
+	URL      string   // over all but stdio
 	Command  []string // over stdio
 	Revision string
 	Updated  func(uri string)
