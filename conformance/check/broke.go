@@ -28,6 +28,8 @@ type breakdown struct {
 // broke finds how a session ended early through the server, nil when it did
 // not. A short wait in vain is no end.
 func (t *Trace) broke() *breakdown {
+	t.endMu.Lock()
+	defer t.endMu.Unlock()
 	if n := len(t.Recording.Events); t.endAt != n {
 		t.end, t.endAt = t.findBreakdown(), n
 	}
@@ -125,6 +127,8 @@ func (f *Frame) proper() bool {
 // request that has no answer: the one that came for it under an id which no
 // request has. Nil when there is none.
 func (t *Trace) astray(req *Frame) *Frame {
+	t.strayMu.Lock()
+	defer t.strayMu.Unlock()
 	if n := len(t.Recording.Events); t.strayAt != n {
 		t.findAstray()
 		t.strayAt = n

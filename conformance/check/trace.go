@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -47,6 +48,7 @@ type Trace struct {
 	lostTo     map[*Frame]*Frame         // see astray; made when there were strayAt events
 
 	endAt, strayAt int
+	endMu, strayMu sync.Mutex // several checks may judge a trace at once
 
 	// Requests of this client and responses of the server, the members of
 	// batches included, by the key of their id and, for responses, by its text.

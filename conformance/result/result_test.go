@@ -20,6 +20,10 @@ func TestAroundLeavesStderrOutUnlessTheTargetEnded(t *testing.T) {
 			text: "> {\"a\":1}\n! stderr one\n< {\"b\":1}\n! stderr two\n> {\"c\":1}\n< {\"d\":1}\n",
 			at:   2, want: []string{`> {"a":1}`, `< {"b":1}`, `> {"c":1}`},
 		},
+		"times in milliseconds": {
+			text: ">@81.234567ms {\"a\":1}\n<@1002.9ms {\"b\":1}\n",
+			at:   0, want: []string{`>@81ms {"a":1}`, `<@1002ms {"b":1}`},
+		},
 		"a target that ended": {
 			text: "> {\"a\":1}\n! stderr 1\n! stderr 2\n! stderr 3\n! stderr 4\n! exit 2\n",
 			at:   0, want: []string{`> {"a":1}`, "! stderr 2", "! stderr 3", "! stderr 4", "! exit 2"},
