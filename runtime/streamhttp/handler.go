@@ -33,8 +33,12 @@ type HandlerOptions struct {
 	// MaxMessage bounds a request's body in bytes; a longer one is answered
 	// with 413 and not read to its end. 0 means 64 MiB.
 	MaxMessage int
-	// MaxOutgoing bounds the bytes that wait to be written on one stream.
-	// 0 means 16 MiB.
+	// MaxBuffered bounds the memory for the bodies, those above 64 KiB, of all
+	// requests in progress; what is beyond is answered with 503. 0 means
+	// 512 MiB.
+	MaxBuffered int
+	// MaxOutgoing bounds the bytes that wait to be written on one stream; one
+	// message more may pass it. 0 means 16 MiB.
 	MaxOutgoing int
 	// BodyTimeout is how long a request's body may take to come in. 0 means
 	// one minute, negative none.
@@ -87,6 +91,7 @@ type HandlerOptions struct {
 // What HandlerOptions leave open.
 const (
 	defaultMaxMessage     = 64 << 20
+	defaultMaxBuffered    = 512 << 20
 	defaultMaxOutgoing    = 16 << 20
 	defaultBodyTimeout    = time.Minute
 	defaultWriteTimeout   = 30 * time.Second
@@ -116,7 +121,9 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 // held against its body, the end of its connection cancels it. Stateful
 // revisions get sessions. An answer is one JSON text unless something precedes
 // it; then it is an event stream, or newline-delimited JSON for a client whose
-// Accept lists application/x-ndjson.
+// Accept lists application/x-ndjson. What pages of other origins need beside
+// AllowedOrigins (CORS) is for middleware, as is authorization, which names who
+// is behind a request with jsonrpc.WithPrincipal.
 //
 // Specification: basic/transports (stateful revisions),
 // basic/transports/streamable-http (2026-07-28).
@@ -133,6 +140,7 @@ type Handler struct {
 
 	draining atomic.Bool
 	requests atomic.Int64 // in progress
+	buffered atomic.Int64 // bytes of large bodies
 
 	// The connections that answer are forks of one of these.
 	root      *jsonrpc.Conn // of sessions, and of what belongs to no era
@@ -157,8 +165,9 @@ func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
 	if len(o) > 0 {
 		h.o = o[0]
 	}
-	h.o.MaxMessage = orDefault(h.o.MaxMessage, defaultMaxMessage)
-	h.o.MaxOutgoing = orDefault(h.o.MaxOutgoing, defaultMaxOutgoing)
+	h.o.MaxMessage = orDefault(max(h.o.MaxMessage, 0), defaultMaxMessage)
+	h.o.MaxBuffered = orDefault(max(h.o.MaxBuffered, 0), defaultMaxBuffered)
+	h.o.MaxOutgoing = orDefault(max(h.o.MaxOutgoing, 0), defaultMaxOutgoing)
 	h.o.BodyTimeout = orDefault(h.o.BodyTimeout, defaultBodyTimeout)
 	h.o.WriteTimeout = orDefault(h.o.WriteTimeout, defaultWriteTimeout)
 	h.o.KeepAlive = orDefault(h.o.KeepAlive, defaultKeepAlive)
@@ -217,13 +226,27 @@ func (h *Handler) Err() error { return h.err }
 type HandlerStats struct {
 	Requests int // in progress, open streams included
 	Sessions int // of stateful revisions
+	Buffered int // bytes of the large bodies of requests in progress
 }
 
 // Stats is the present state.
 func (h *Handler) Stats() HandlerStats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return HandlerStats{Requests: int(h.requests.Load()), Sessions: len(h.sessions)}
+	return HandlerStats{Requests: int(h.requests.Load()), Sessions: len(h.sessions), Buffered: int(h.buffered.Load())}
+}
+
+// Count is how often a kind of event happened on the connections that the
+// handler made.
+func (h *Handler) Count(k jsonrpc.EventKind) uint64 {
+	var n uint64
+	for _, c := range []*jsonrpc.Conn{h.root, h.stateless} {
+		if c != nil {
+			s := c.Stats()
+			n += s.Count(k)
+		}
+	}
+	return n
 }
 
 // ServeHTTP answers one HTTP request.
@@ -321,7 +344,7 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 	}
 	var resting []*serverSession
 	for _, s := range h.sessions {
-		if s.active == 0 {
+		if s.active == 0 && s.conn.Stats().Handling == 0 {
 			resting = append(resting, s)
 		} else {
 			conns = append(conns, s.conn)

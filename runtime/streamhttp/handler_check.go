@@ -138,13 +138,16 @@ func isJSON(h http.Header) bool {
 
 const firstRead = 64 << 10 // of a body whose sender may never send the rest
 
-var errBodyTooLong = errors.New("body too long")
+var (
+	errBodyTooLong = errors.New("body too long")
+	errNoMemory    = errors.New("too many bytes in progress")
+)
 
-// readBody reads a body into memory that is the caller's. It grows with what
-// has come, not with what was announced.
-func (h *Handler) readBody(r *http.Request) ([]byte, error) {
-	limit := h.o.MaxMessage
-	size := int(min(r.ContentLength, int64(limit)+1))
+// readBody reads the body into memory of its own. That grows with what has
+// come, not with what was announced.
+func (p *post) readBody() ([]byte, error) {
+	limit := p.h.o.MaxMessage
+	size := int(min(p.r.ContentLength, int64(limit)+1))
 	if size > limit {
 		return nil, errBodyTooLong
 	}
@@ -165,9 +168,14 @@ func (h *Handler) readBody(r *http.Request) ([]byte, error) {
 			if size >= 0 {
 				more = min(more, size)
 			}
-			buf = append(make([]byte, 0, min(more, limit+1)), buf...)
+			more = min(more, limit+1)
+			p.held += more
+			if n := p.h.buffered.Add(int64(more)); n > int64(p.h.o.MaxBuffered) {
+				return buf, errNoMemory
+			}
+			buf = append(make([]byte, 0, more), buf...)
 		}
-		n, err := r.Body.Read(buf[len(buf):cap(buf)])
+		n, err := p.r.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		switch {
 		case len(buf) == size:

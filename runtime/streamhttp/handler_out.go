@@ -119,7 +119,7 @@ func (o *outlet) take(p part, always bool) error {
 	if err := o.ended(); err != nil {
 		return err
 	}
-	if !always && len(o.pending) > 0 && len(o.pending)+len(p.data) > o.limit {
+	if !always && len(o.pending) >= o.limit { // one message may pass it, so that a large one finds its way
 		return &jsonrpc.OverloadError{What: "outgoing bytes", Limit: o.limit}
 	}
 	o.append(p)
@@ -146,7 +146,7 @@ func (o *outlet) put(ctx context.Context, p part) error {
 			return err
 		}
 		o.mu.Lock()
-		if len(o.pending) == 0 || o.err != nil {
+		if len(o.pending) < o.limit || o.err != nil {
 			o.mu.Unlock()
 			continue
 		}
@@ -225,7 +225,7 @@ func (o *outlet) write() error {
 		}
 		o.mu.Unlock()
 		if o.wait > 0 {
-			_ = o.rc.SetWriteDeadline(time.Now().Add(o.wait)) // middleware may not know how
+			_ = o.rc.SetWriteDeadline(time.Now().Add(writeTime(o.wait, len(b)))) // middleware may not know how
 			armed = true
 		}
 		_, err := o.w.Write(b)
@@ -245,6 +245,15 @@ func (o *outlet) write() error {
 			o.mu.Unlock()
 		}
 	}
+}
+
+// slowestWrite is how many bytes a second a client has to read of what is
+// large, so that it may take longer than a small write.
+const slowestWrite = 64 << 10
+
+// writeTime is how long a write of n bytes may take.
+func writeTime(wait time.Duration, n int) time.Duration {
+	return wait + time.Duration(n)*time.Second/slowestWrite
 }
 
 // fail makes the stream unusable.

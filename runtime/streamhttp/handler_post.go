@@ -27,6 +27,7 @@ type post struct {
 	fresh   bool // it begins the session
 	apart   bool // it is handled on a goroutine of its own
 	listen  bool
+	held    int  // bytes of Handler.buffered
 	patient bool // it becomes a stream when it takes long
 
 	// Guarded by Handler.mu.
@@ -109,7 +110,7 @@ func (p *post) read() ([]byte, bool) {
 		p.h.refuse(p.w, p.r, http.StatusUnsupportedMediaType, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Content-Type: want application/json"))
 		return nil, false
 	}
-	data, err := p.h.readBody(p.r)
+	data, err := p.readBody()
 	if err != nil {
 		p.h.refuseBody(p.w, p.r, data, err)
 		return nil, false
@@ -148,6 +149,7 @@ func (p *post) release() {
 	} else {
 		h.posts = p.next
 	}
+	h.buffered.Add(-int64(p.held))
 	unknown := false
 	if s != nil {
 		if s.active--; h.sessions[s.id] == s {
@@ -228,6 +230,8 @@ func (h *Handler) refuseBody(w http.ResponseWriter, r *http.Request, start []byt
 	case errors.Is(err, errBodyTooLong), errors.As(err, &tooLong):
 		hd := readHead(start[:min(len(start), 4<<10)]) // its id may stand at the start
 		h.refuse(w, r, http.StatusRequestEntityTooLarge, hd.id, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%w: the bound is %d bytes", jsonrpc.ErrTooLong, h.o.MaxMessage))
+	case errors.Is(err, errNoMemory):
+		h.refuse(w, r, http.StatusServiceUnavailable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.CodeOverloaded, "%w", err))
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		h.refuse(w, r, http.StatusRequestTimeout, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "the body did not come in time"))
 	default:
@@ -487,16 +491,14 @@ func (p *post) answer(status int, f jsonrpc.Frame) {
 		return
 	}
 	rc := http.NewResponseController(p.w)
-	_ = rc.SetWriteDeadline(time.Now().Add(p.h.o.WriteTimeout + time.Duration(len(f.Data))*time.Second/slowestWrite))
+	_ = rc.SetWriteDeadline(time.Now().Add(writeTime(p.h.o.WriteTimeout, len(f.Data))))
 	writeJSON(p.w, status, f.Data)
 	_ = rc.Flush()
 	_ = rc.SetWriteDeadline(time.Time{})
 }
 
-const (
-	largeAnswer  = 32 << 10 // bytes that a socket takes at once
-	slowestWrite = 64 << 10 // bytes a second that a client has to read, beyond WriteTimeout
-)
+// largeAnswer is more than a socket takes at once.
+const largeAnswer = 32 << 10
 
 // status is the HTTP status of an answer.
 func (p *post) status(f jsonrpc.Frame) int {

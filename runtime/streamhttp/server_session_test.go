@@ -479,12 +479,29 @@ func TestMemoryStore(t *testing.T) {
 	require.Equal(t, []int64{2}, got, "the bytes of a session are bounded")
 	require.NoError(t, st.Append(ctx, b, streamhttp.StoredEvent{Seq: 3, Data: make([]byte, 5000)}))
 	got, _ = seqs(b, 0)
-	require.Empty(t, got, "what is too large for the store is not kept")
+	require.Equal(t, []int64{2}, got, "what is too large for the store is not kept, and costs nothing else")
 	require.NoError(t, st.Forget(ctx, "a"))
 	require.NoError(t, st.Forget(ctx, "nobody"))
 	got, err = seqs(a, 0)
 	require.NoError(t, err)
 	require.Empty(t, got)
+}
+
+// TestResumeWhatIsLost holds that a client which comes for an answer that is
+// not kept any more hears that, rather than nothing for ever.
+func TestResumeWhatIsLost(t *testing.T) {
+	large := strings.Repeat("x", 5000)
+	l, _ := servers(map[string]tool{"large": func(ctx context.Context, p peer) (string, error) { return large, p.Progress(ctx, 1, nil, "") }})
+	s := serve(t, l, streamhttp.HandlerOptions{Events: streamhttp.NewMemoryStore(streamhttp.MemoryStoreOptions{MaxSessionBytes: 4000})})
+	hs := s.begin()
+	st := s.open("POST", legacyCall("1", "large"), hs...)
+	e := st.message()
+	last := st.message()
+	require.Contains(t, last.data, large)
+	require.Equal(t, 400, s.do("GET", "", append(hs, "Last-Event-ID: "+e.id)...).StatusCode)
+	r := s.do("GET", "", append(hs, "Last-Event-ID: "+last.id)...)
+	require.Equal(t, 200, r.StatusCode, "there is nothing more, and the client has it all")
+	require.Empty(t, r.frames())
 }
 
 // TestGetNeedsToAcceptStreams holds that a GET which cannot take a stream is

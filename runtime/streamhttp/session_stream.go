@@ -129,6 +129,18 @@ func (st *eventStream) attach(ctx context.Context, o *outlet, seq int64) {
 	_ = o.flush(true)
 }
 
+// lost reports whether the end of a stream that is over cannot be had any more:
+// a client that is given nothing would come again for ever.
+func (st *eventStream) lost(ctx context.Context, seq int64) bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if !st.done || seq >= st.seq {
+		return false
+	}
+	events, _ := st.s.h.o.Events.After(ctx, st.key(), seq)
+	return len(events) == 0 || events[len(events)-1].Seq != st.seq
+}
+
 // detach takes a response away. It reports whether it was there.
 func (st *eventStream) detach(o *outlet) bool {
 	st.mu.Lock()

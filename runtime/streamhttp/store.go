@@ -17,7 +17,7 @@ type StreamKey struct {
 
 // StoredEvent is one message that was sent on a stream.
 type StoredEvent struct {
-	Seq  int64  // its number on the stream; grows
+	Seq  int64  // its number on the stream: 1, 2, 3 …
 	Data []byte // the JSON text; empty for an event that only opened the stream
 }
 
@@ -30,8 +30,8 @@ type EventStore interface {
 	// Append keeps an event. The data is the caller's again when it returns.
 	Append(ctx context.Context, k StreamKey, e StoredEvent) error
 	// After returns the events of the stream whose number is above seq, in
-	// order. Where some of them are not kept any more it returns the rest
-	// and ErrEventsLost. The data is only read.
+	// order. Where some between them are not kept any more it returns the
+	// rest and ErrEventsLost. The data is only read.
 	After(ctx context.Context, k StreamKey, seq int64) ([]StoredEvent, error)
 	// Forget drops a session with all its streams.
 	Forget(ctx context.Context, session string) error
@@ -64,7 +64,6 @@ type memoryStore struct {
 type keptSession struct {
 	events list.List // of *keptEvent, oldest first
 	bytes  int
-	lost   map[uint64]int64 // by stream: the number of the newest event that was dropped
 }
 
 type keptEvent struct {
@@ -86,6 +85,10 @@ func NewMemoryStore(o MemoryStoreOptions) EventStore {
 }
 
 func (m *memoryStore) Append(_ context.Context, k StreamKey, e StoredEvent) error {
+	size := len(e.Data) + eventOverhead
+	if size > min(m.o.MaxSessionBytes, m.o.MaxBytes) {
+		return nil // it would go at once
+	}
 	e.Data = bytes.Clone(e.Data)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,9 +100,9 @@ func (m *memoryStore) Append(_ context.Context, k StreamKey, e StoredEvent) erro
 	ev := &keptEvent{key: k, e: e}
 	ev.everyAt = m.all.PushBack(ev)
 	s.events.PushBack(ev)
-	s.bytes += len(e.Data) + eventOverhead
-	m.bytes += len(e.Data) + eventOverhead
-	for s.events.Len() > m.o.MaxEvents || s.bytes > m.o.MaxSessionBytes && s.events.Len() > 0 {
+	s.bytes += size
+	m.bytes += size
+	for s.events.Len() > m.o.MaxEvents || s.bytes > m.o.MaxSessionBytes {
 		m.drop(s)
 	}
 	for m.bytes > m.o.MaxBytes {
@@ -115,10 +118,6 @@ func (m *memoryStore) drop(s *keptSession) {
 	m.all.Remove(ev.everyAt)
 	s.bytes -= len(ev.e.Data) + eventOverhead
 	m.bytes -= len(ev.e.Data) + eventOverhead
-	if s.lost == nil {
-		s.lost = map[uint64]int64{}
-	}
-	s.lost[ev.key.Stream] = ev.e.Seq
 }
 
 func (m *memoryStore) After(_ context.Context, k StreamKey, seq int64) ([]StoredEvent, error) {
@@ -129,15 +128,16 @@ func (m *memoryStore) After(_ context.Context, k StreamKey, seq int64) ([]Stored
 		return nil, nil
 	}
 	var out []StoredEvent
+	var err error
 	for at := s.events.Front(); at != nil; at = at.Next() {
 		if ev := at.Value.(*keptEvent); ev.key == k && ev.e.Seq > seq {
 			out = append(out, ev.e)
+			if seq++; ev.e.Seq > seq { // the numbers of a stream have no gaps
+				seq, err = ev.e.Seq, ErrEventsLost
+			}
 		}
 	}
-	if s.lost[k.Stream] > seq {
-		return out, ErrEventsLost
-	}
-	return out, nil
+	return out, err
 }
 
 func (m *memoryStore) Forget(_ context.Context, session string) error {
