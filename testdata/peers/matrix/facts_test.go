@@ -12,6 +12,7 @@ import (
 // revision may hold several.
 type fact struct {
 	client, server, carrier, revision, step string
+	detected                                bool // only where the client was not told the revision
 	sometimes                               bool // not in every run
 	why                                     string
 }
@@ -22,7 +23,7 @@ func (f fact) fits(c *cell, s script.Step) bool {
 			return false
 		}
 	}
-	return (f.carrier == "" || strings.Contains(f.carrier, c.carrier)) && (f.revision == "" || strings.Contains(f.revision, c.revision))
+	return (c.detect || !f.detected) && (f.carrier == "" || strings.Contains(f.carrier, c.carrier)) && (f.revision == "" || strings.Contains(f.revision, c.revision))
 }
 
 var facts = []fact{
@@ -32,6 +33,8 @@ var facts = []fact{
 		why: "mcp-go v1.2.1 acknowledges a subscription to a resource over HTTP, but has no way to send its updates: the session of a listen stream is never registered, and notifications to all clients leave this one out."},
 	{client: "mcp-go", carrier: "http sse", revision: "2024-11-05 2025-03-26 2025-06-18 2025-11-25", step: "cancel",
 		why: "mcp-go v1.2.1's client does not say over HTTP, nor over HTTP+SSE, that it has cancelled a call; in the revisions with sessions the end of a connection does not say so (basic/transports)."},
+	{client: "mcp-go", carrier: "http", revision: "2025-03-26 2025-06-18 2025-11-25", step: "subscribe", detected: true,
+		why: "mcp-go v1.2.1's client listens outside of calls only with an option (WithContinuousListening) that also keeps it from trying the revision without sessions."},
 	{server: "go-sdk", carrier: "http", revision: "2026-07-28", step: "cancel",
 		why: "go-sdk v1.8.0 runs a call to its end whose response stream the client has closed, which is how a call is cancelled there (basic/patterns/cancellation)."},
 	{client: "typescript v1", step: "burst", sometimes: true,

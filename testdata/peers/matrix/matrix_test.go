@@ -32,13 +32,14 @@ type peer struct {
 	modern  bool     // speaks 2026-07-28
 	sse     string   // what of it speaks the HTTP+SSE of 2024-11-05: both, client, or nothing
 	newest  bool     // its client offers its newest revision, whatever is asked for
+	narrow  bool     // its server can be told to speak one revision only
 }
 
 var carriers = []string{"stdio", "http", "sse", "fallback"}
 
 var peers = []peer{
-	{name: "goldwire", command: []string{"goldwire"}, modern: true, sse: "both"},
-	{name: "go-sdk", command: []string{"gosdk"}, modern: true, sse: "both"},
+	{name: "goldwire", command: []string{"goldwire"}, modern: true, sse: "both", narrow: true},
+	{name: "go-sdk", command: []string{"gosdk"}, modern: true, sse: "both", narrow: true},
 	{name: "mcp-go", command: []string{"mcpgo"}, modern: true, sse: "both"},
 	{name: "typescript v1", command: []string{"node", "../node/typescript1.mjs"}, sse: "both", newest: true},
 	{name: "typescript v2", command: []string{"node", "../node/typescript2.mjs"}, modern: true, sse: "client"},
@@ -48,6 +49,7 @@ var peers = []peer{
 type cell struct {
 	client, server    peer
 	carrier, revision string
+	detect            bool // the client finds out what the server speaks
 	steps             []script.Step
 	err               error // the client said nothing of use
 }
@@ -56,12 +58,13 @@ func cells() (l []*cell) {
 	for _, p := range peers {
 		for _, pair := range [][2]peer{{peers[0], p}, {p, peers[0]}} {
 			for _, carrier := range carriers {
-				for _, revision := range revisions {
-					c := &cell{client: pair[0], server: pair[1], carrier: carrier, revision: revision}
-					if !c.shared() || slices.ContainsFunc(l, func(o *cell) bool { return o.row() == c.row() && o.revision == c.revision }) {
-						continue
+				for _, detect := range []bool{false, true} {
+					for _, revision := range revisions {
+						c := &cell{client: pair[0], server: pair[1], carrier: carrier, revision: revision, detect: detect}
+						if c.shared() && !slices.ContainsFunc(l, func(o *cell) bool { return o.row() == c.row() && o.revision == c.revision }) {
+							l = append(l, c)
+						}
 					}
-					l = append(l, c)
 				}
 			}
 		}
@@ -72,7 +75,13 @@ func cells() (l []*cell) {
 // shared reports whether both sides have the carrier and the revision.
 func (c *cell) shared() bool {
 	first := revisions[0]
+	newest := revisions[4]
+	if !c.server.modern {
+		newest = revisions[3]
+	}
 	switch {
+	case c.detect && (c.client.newest || c.carrier == "sse" || c.carrier == "fallback" || !c.server.narrow && c.revision != newest):
+		return false
 	case c.revision == "2026-07-28" && !(c.client.modern && c.server.modern):
 		return false
 	case c.carrier == "fallback" && c.client.name != peers[0].name:
@@ -86,7 +95,11 @@ func (c *cell) shared() bool {
 }
 
 func (c *cell) row() string {
-	return fmt.Sprintf("%s → %s, %s", c.client.name, c.server.name, c.carrier)
+	row := fmt.Sprintf("%s → %s, %s", c.client.name, c.server.name, c.carrier)
+	if c.detect {
+		row += ", detected"
+	}
+	return row
 }
 
 // failed are the steps that failed. Those after open need each other not.
@@ -213,11 +226,15 @@ func (c *cell) run(ctx context.Context, dir string) ([]script.Step, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	serve := []string{"-serve", strings.Replace(c.carrier, "fallback", "sse", 1)}
-	if c.client.newest && c.server.name == peers[0].name {
+	if c.server.narrow && (c.client.newest || c.detect) {
 		serve = append(serve, "-revision", c.revision)
 	}
 	server := c.server.program(dir, serve...)
-	call := []string{"-call", c.carrier, "-revision", c.revision, "--"}
+	call := []string{"-call", c.carrier, "-revision", c.revision}
+	if c.detect {
+		call = append(call, "-detect", "yes")
+	}
+	call = append(call, "--")
 	if c.carrier == "stdio" {
 		call = append(call, server.Args...)
 	} else {

@@ -32,7 +32,7 @@ export async function run(tool, signal, progress, change) {
   }
 }
 
-/** flags reads -serve CARRIER, or -call CARRIER -revision REV and the rest. */
+/** flags reads -serve CARRIER, or -call CARRIER -revision REV [-detect yes] and the rest. */
 export function flags() {
   const f = { rest: [] };
   const args = process.argv.slice(2);

@@ -45,7 +45,7 @@ function serveHTTP() {
 }
 
 async function dial(updated) {
-  const options = f.revision === modern ? { versionNegotiation: { mode: { pin: modern } } } : { supportedProtocolVersions: [f.revision] };
+  const options = f.detect ? { versionNegotiation: { mode: 'auto' } } : f.revision === modern ? { versionNegotiation: { mode: { pin: modern } } } : { supportedProtocolVersions: [f.revision] };
   const c = new Client({ name: 'typescript', version: '2.4.0' }, options);
   c.setNotificationHandler('notifications/resources/updated', n => updated(n.params.uri));
   const transport = {

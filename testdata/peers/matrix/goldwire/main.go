@@ -2,6 +2,8 @@
 // revisions, and a client of the one that is asked for.
 package main
 
+//go:generate sh -c "for d in 20241105 20250326 20250618; do sed s/20251125/$DOLLAR{d}/g v20251125.go >v$DOLLAR{d}.go; done"
+
 import (
 	"context"
 	"fmt"
@@ -81,24 +83,37 @@ func withProgress(ctx context.Context, f func(float64)) context.Context {
 	return jsonrpc.WithCallOptions(ctx, jsonrpc.CallOptions{Progress: func(p jsonrpc.Progress) { f(p.Progress) }})
 }
 
-var dialers = map[string]func(context.Context, jsonrpc.Dialer, func(string)) (*script.Client, error){
-	"2024-11-05": dial20241105,
-	"2025-03-26": dial20250326,
-	"2025-06-18": dial20250618,
-	"2025-11-25": dial20251125,
-	"2026-07-28": dial20260728,
+var connects = map[string]func(context.Context, jsonrpc.Dialer, *jsonrpc.Conn, func(string)) (*script.Client, error){
+	"2024-11-05": connect20241105,
+	"2025-03-26": connect20250326,
+	"2025-06-18": connect20250618,
+	"2025-11-25": connect20251125,
+	"2026-07-28": connect20260728,
 }
 
 func dial(ctx context.Context, t script.Target) (*script.Client, error) {
-	connect, ok := dialers[t.Revision]
-	if !ok {
-		return nil, fmt.Errorf("no revision %q", t.Revision)
-	}
+	var d jsonrpc.Dialer
 	switch t.Carrier {
 	case "http", "fallback":
-		return connect(ctx, streamhttp.URL(t.URL), t.Updated)
+		d = streamhttp.URL(t.URL)
 	case "sse":
-		return connect(ctx, ssehttp.URL(t.URL), t.Updated)
+		d = ssehttp.URL(t.URL)
+	default:
+		d = jsonl.Command(t.Command[0], t.Command[1:]...)
 	}
-	return connect(ctx, jsonl.Command(t.Command[0], t.Command[1:]...), t.Updated)
+	revision := t.Revision
+	var conn *jsonrpc.Conn
+	if t.Detect {
+		var err error
+		conn, err = compat.Dial(ctx, d, client20260728(t.Updated), client20251125(t.Updated), client20250618(t.Updated), client20250326(t.Updated), client20241105(t.Updated))
+		if err != nil {
+			return nil, err
+		}
+		revision = conn.Session().Revision
+	}
+	connect, ok := connects[revision]
+	if !ok {
+		return nil, fmt.Errorf("no revision %q", revision)
+	}
+	return connect(ctx, d, conn, t.Updated)
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/goldwire/goldwire/testdata/peers/matrix/script"
 )
 
-// The files of the revisions with a handshake differ in their dates only. A
-// test holds that, and writes them with -update.
+// The files of the revisions with a handshake differ in their dates only:
+// this one is written by hand, go generate writes the others, and a test holds
+// that they are the same.
 
 func server20250326() jsonrpc.Binder {
 	return mcp.Server{
@@ -41,14 +42,25 @@ func server20250326() jsonrpc.Binder {
 	}
 }
 
-func dial20250326(ctx context.Context, d jsonrpc.Dialer, updated func(uri string)) (*script.Client, error) {
-	s, err := mcp.Connect(ctx, d, mcp.Client{
+func client20250326(updated func(uri string)) mcp.Client {
+	return mcp.Client{
 		Info: mcp.Implementation{Name: "goldwire", Version: "1.0.0"},
 		ResourceUpdated: func(_ context.Context, p *mcp.ResourceUpdatedParams) error {
 			updated(p.URI)
 			return nil
 		},
-	})
+	}
+}
+
+// connect20250326 joins a connection, or dials if it is nil.
+func connect20250326(ctx context.Context, d jsonrpc.Dialer, conn *jsonrpc.Conn, updated func(uri string)) (*script.Client, error) {
+	var s *mcp.RemoteServer
+	var err error
+	if conn != nil {
+		s, err = mcp.Join(ctx, conn, client20250326(updated))
+	} else {
+		s, err = mcp.Connect(ctx, d, client20250326(updated))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -37,14 +37,25 @@ func server20260728() jsonrpc.Binder {
 	}
 }
 
-func dial20260728(ctx context.Context, d jsonrpc.Dialer, updated func(uri string)) (*script.Client, error) {
-	s, err := mcp.Connect(ctx, d, mcp.Client{
+func client20260728(updated func(uri string)) mcp.Client {
+	return mcp.Client{
 		Info: mcp.Implementation{Name: "goldwire", Version: "1.0.0"},
 		ResourceUpdated: func(_ context.Context, p *mcp.ResourceUpdatedParams) error {
 			updated(p.URI)
 			return nil
 		},
-	})
+	}
+}
+
+// connect20260728 joins a connection, or dials if it is nil.
+func connect20260728(ctx context.Context, d jsonrpc.Dialer, conn *jsonrpc.Conn, updated func(uri string)) (*script.Client, error) {
+	var s *mcp.RemoteServer
+	var err error
+	if conn != nil {
+		s, err = mcp.Join(ctx, conn, client20260728(updated))
+	} else {
+		s, err = mcp.Connect(ctx, d, client20260728(updated))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -15,9 +15,9 @@ import (
 
 func main() {
 	script.Main(script.Server{
-		Stdio: func(string) error { return server().Run(context.Background(), &mcp.StdioTransport{}) },
-		HTTP: func(string) (http.Handler, error) {
-			s := server()
+		Stdio: func(revision string) error { return server(revision).Run(context.Background(), &mcp.StdioTransport{}) },
+		HTTP: func(revision string) (http.Handler, error) {
+			s := server(revision)
 			get := func(*http.Request) *mcp.Server { return s }
 			stateful := mcp.NewStreamableHTTPHandler(get, nil)
 			// With sessions it does not speak the revision that has none.
@@ -30,18 +30,23 @@ func main() {
 				}
 			}), nil
 		},
-		SSE: func(string) (http.Handler, error) {
-			s := server()
+		SSE: func(revision string) (http.Handler, error) {
+			s := server(revision)
 			return mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return s }, nil), nil
 		},
 	}, dial)
 }
 
-func server() *mcp.Server {
+func server(revision string) *mcp.Server {
 	nothing := func(context.Context, *mcp.SubscribeRequest) error { return nil }
+	var revisions []string // all
+	if revision != "" {
+		revisions = []string{revision}
+	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "go-sdk", Version: "1.8.0"}, &mcp.ServerOptions{
-		SubscribeHandler:   nothing,
-		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+		SupportedProtocolVersions: revisions,
+		SubscribeHandler:          nothing,
+		UnsubscribeHandler:        func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 	})
 	for _, name := range script.Tools {
 		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -89,7 +94,11 @@ func dial(ctx context.Context, t script.Target) (*script.Client, error) {
 			}
 		},
 	})
-	s, err := c.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: t.Revision})
+	var o mcp.ClientSessionOptions
+	if !t.Detect {
+		o.ProtocolVersion = t.Revision
+	}
+	s, err := c.Connect(ctx, transport, &o)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func dial(ctx context.Context, t script.Target) (*script.Client, error) {
 		c, err = client.NewStdioMCPClient(t.Command[0], nil, t.Command[1:]...)
 	case "http":
 		var o []transport.StreamableHTTPCOption
-		if t.Revision != mcp.ProtocolVersion20260728 {
+		if t.Revision != mcp.ProtocolVersion20260728 && !t.Detect {
 			//lint:ignore SA1019 without it there are no notifications outside of calls in the older revisions
 			o = append(o, transport.WithContinuousListening())
 		}
@@ -88,7 +88,9 @@ func dial(ctx context.Context, t script.Target) (*script.Client, error) {
 		}
 	})
 	var hello mcp.InitializeRequest
-	hello.Params.ProtocolVersion = t.Revision
+	if !t.Detect {
+		hello.Params.ProtocolVersion = t.Revision
+	}
 	hello.Params.ClientInfo = mcp.Implementation{Name: "mcp-go", Version: "1.2.1"}
 	res, err := c.Initialize(ctx, hello)
 	if err != nil {

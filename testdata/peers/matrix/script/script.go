@@ -2,8 +2,9 @@
 // and the command line of the programs:
 //
 //	-serve stdio | http | sse [-revision REV]   serve; over HTTP, say LISTEN and the URL on stderr
-//	-call stdio | http | sse | fallback -revision REV -- COMMAND... | URL
+//	-call stdio | http | sse | fallback -revision REV [-detect yes] -- COMMAND... | URL
 //
+// With -detect the client has to find out that the server speaks the revision.
 // Fallback is a client of Streamable HTTP that meets a server of HTTP+SSE.
 // A client says on stdout, a line each, how its steps went. Every server has
 // the tools
@@ -117,6 +118,7 @@ type Target struct {
 	URL      string   // over all but stdio
 	Command  []string // over stdio
 	Revision string
+	Detect   bool // Revision is what has to come of it
 	Updated  func(uri string)
 }
 
@@ -125,6 +127,7 @@ func Main(s Server, dial func(context.Context, Target) (*Client, error)) {
 	serve := flag.String("serve", "", "serve over this `carrier`")
 	call := flag.String("call", "", "call over this `carrier`")
 	revision := flag.String("revision", "", "the `revision` to speak")
+	detect := flag.String("detect", "", "find out the revision")
 	flag.Parse()
 	var err error
 	switch {
@@ -135,7 +138,7 @@ func Main(s Server, dial func(context.Context, Target) (*Client, error)) {
 	case *serve == "sse":
 		err = listen(s.SSE, *revision, "/sse")
 	case *call != "" && flag.NArg() > 0:
-		t := Target{Carrier: *call, Command: flag.Args(), Revision: *revision}
+		t := Target{Carrier: *call, Command: flag.Args(), Revision: *revision, Detect: *detect != ""}
 		if *call != "stdio" {
 			t.URL, t.Command = flag.Arg(0), nil
 		}
