@@ -240,6 +240,7 @@ type session struct {
 	version     string          // what was agreed on; "" for HTTP+SSE, where the stream says
 	rules       *revision.Rules // nil before one
 	id          string          // "" without
+	header      http.Header     // what goes with its requests
 	initialize  []byte          // the request
 	initialized []byte          // the notification
 }

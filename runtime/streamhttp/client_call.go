@@ -120,13 +120,19 @@ func (l *Link) Call(ctx context.Context, f jsonrpc.Frame, w jsonrpc.Waiter) erro
 func (l *Link) fly(parent context.Context, x *flight, f jsonrpc.Frame, hd *outgoing) error {
 	// What is read belongs to the link once the answer is there: so the
 	// request has a context of its own, which the caller's ends.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	own, stop := parent, never
+	if parent.Done() != nil {
+		own = context.WithoutCancel(parent)
+	}
+	ctx, cancel := context.WithCancel(own)
 	x.cancel = cancel
 	if !l.enter(x) {
 		cancel()
 		return jsonrpc.ErrClosed
 	}
-	stop := context.AfterFunc(parent, cancel)
+	if parent.Done() != nil {
+		stop = context.AfterFunc(parent, cancel)
+	}
 	done := func() {
 		stop()
 		cancel()
@@ -148,6 +154,8 @@ func (l *Link) fly(parent context.Context, x *flight, f jsonrpc.Frame, hd *outgo
 	}()
 	return err
 }
+
+func never() bool { return false }
 
 // call makes a request until it is answered. drain, if any, reads what is left
 // of the response.
@@ -332,13 +340,11 @@ func readAll(r io.Reader, size int64, max int) ([]byte, error) {
 		return nil, &TooLongError{Limit: max}
 	}
 	if size >= 0 {
-		data := make([]byte, size)
+		data := make([]byte, size, size+1)
 		if _, err := io.ReadFull(r, data); err != nil {
 			return nil, err
 		}
-		// One read more, so that the connection can be used again.
-		var b [1]byte
-		_, _ = r.Read(b[:])
+		_, _ = r.Read(data[size : size+1]) // the end, so that the connection can be used again
 		return data, nil
 	}
 	var all []*[pieceSize]byte

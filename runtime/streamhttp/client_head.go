@@ -33,9 +33,7 @@ func readOutgoing(data []byte) (o outgoing) {
 	return o
 }
 
-// members calls f for each member of the object that comes next; f reads the
-// value.
-func members(d *wire.Dec, f func(name string) error) error {
+func (o *outgoing) read(d *wire.Dec) error {
 	if err := d.ObjBegin(); err != nil {
 		return err
 	}
@@ -44,59 +42,75 @@ func members(d *wire.Dec, f func(name string) error) error {
 		if err != nil || done {
 			return err
 		}
-		if err := f(string(k)); err != nil {
-			return err
-		}
-	}
-}
-
-func (o *outgoing) read(d *wire.Dec) error {
-	return members(d, func(name string) (err error) {
-		switch name {
+		switch string(k) {
 		case "id":
 			err = o.id.DecodeJSON(d)
 		case "method":
 			o.method, err = d.Str()
 		case "params":
-			if d.Kind() != wire.KindObject {
+			if d.Kind() == wire.KindObject {
+				err = o.readParams(d)
+			} else {
 				_, err = d.Raw()
-				return err
 			}
-			return o.readParams(d)
 		case "result", "error":
 			o.answer = true
 			_, err = d.Raw()
 		default:
 			_, err = d.Raw()
 		}
-		return err
-	})
+		if err != nil {
+			return err
+		}
+	}
 }
 
 func (o *outgoing) readParams(d *wire.Dec) error {
 	member := NameMember(o.method) // the method came first in what we write
-	return members(d, func(name string) (err error) {
+	if err := d.ObjBegin(); err != nil {
+		return err
+	}
+	for {
+		k, done, err := d.Key()
+		if err != nil || done {
+			return err
+		}
 		switch {
-		case name == "_meta" && d.Kind() == wire.KindObject:
-			return members(d, func(name string) (err error) {
-				if name == metaVersion && d.Kind() == wire.KindString {
-					o.stated = true
-					o.version, err = d.Str()
-					return err
-				}
-				_, err = d.Raw()
-				return err
-			})
-		case name == member && d.Kind() == wire.KindString:
+		case string(k) == "_meta" && d.Kind() == wire.KindObject:
+			err = o.readMeta(d)
+		case string(k) == member && d.Kind() == wire.KindString:
 			o.named = true
 			o.name, err = d.Str()
-		case name == "arguments":
+		case string(k) == "arguments":
 			o.args, err = d.Raw()
 		default:
 			_, err = d.Raw()
 		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (o *outgoing) readMeta(d *wire.Dec) error {
+	if err := d.ObjBegin(); err != nil {
 		return err
-	})
+	}
+	for {
+		k, done, err := d.Key()
+		if err != nil || done {
+			return err
+		}
+		if string(k) == metaVersion && d.Kind() == wire.KindString {
+			o.stated = true
+			o.version, err = d.Str()
+		} else {
+			_, err = d.Raw()
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // peeked is what the start of a message says of it.

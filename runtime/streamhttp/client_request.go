@@ -28,6 +28,7 @@ type body struct {
 	x    *flight
 	all  bool // read to its end
 	gone bool
+	next *body
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -58,10 +59,26 @@ var errDetached = errors.New("the request is over")
 
 func (b *body) Close() error { return nil }
 
-func (b *body) detach() {
+// again is the body from its start, for a connection that turned out to be dead
+// before anything was written. Only the last one is read.
+func (b *body) again() (io.ReadCloser, error) {
 	b.mu.Lock()
-	b.gone, b.data = true, nil
-	b.mu.Unlock()
+	defer b.mu.Unlock()
+	if b.gone {
+		return nil, errDetached
+	}
+	b.next = &body{data: b.data, x: b.x}
+	return b.next, nil
+}
+
+func (b *body) detach() {
+	for b != nil {
+		b.mu.Lock()
+		b.gone, b.data = true, nil
+		next := b.next
+		b.mu.Unlock()
+		b = next
+	}
 }
 
 // request is what goes out.
@@ -81,7 +98,7 @@ var (
 // headers are those that go with every request: the user's, and of a session
 // what it needs.
 func (l *Link) headers(s *session, extra map[string][]string) http.Header {
-	h := make(http.Header, len(l.header)+len(extra)+8)
+	h := make(http.Header, len(l.header)+len(extra)+6)
 	for name, values := range l.header {
 		h[name] = values
 	}
@@ -90,12 +107,9 @@ func (l *Link) headers(s *session, extra map[string][]string) http.Header {
 			h[name] = values
 		}
 	}
-	if s != nil && s.rules != nil {
-		if s.id != "" {
-			h[HeaderSessionID] = []string{s.id}
-		}
-		if s.rules.HTTP.VersionHeader {
-			h[HeaderProtocolVersion] = []string{s.version}
+	if s != nil {
+		for name, values := range s.header {
+			h[name] = values
 		}
 	}
 	return h
@@ -177,29 +191,17 @@ func discard(resp *http.Response) {
 	_ = resp.Body.Close()
 }
 
+var blank = &http.Request{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+
 func (l *Link) roundTrip(ctx context.Context, u *url.URL, r *request) (*http.Response, error) {
-	req := &http.Request{Method: r.method, URL: u, Host: u.Host, Header: r.header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	req := blank.WithContext(ctx)
+	req.Method, req.URL, req.Host, req.Header = r.method, u, u.Host, r.header
 	if r.data != nil {
 		b := &body{data: r.data, x: r.x}
-		bodies := []*body{b}
-		var mu sync.Mutex
-		req.Body, req.ContentLength = b, int64(len(r.data))
-		req.GetBody = func() (io.ReadCloser, error) {
-			again := &body{data: r.data, x: r.x}
-			mu.Lock()
-			bodies = append(bodies, again)
-			mu.Unlock()
-			return again, nil
-		}
-		defer func() {
-			mu.Lock()
-			defer mu.Unlock()
-			for _, b := range bodies {
-				b.detach()
-			}
-		}()
+		req.Body, req.ContentLength, req.GetBody = b, int64(len(r.data)), b.again
+		defer b.detach()
 	}
-	resp, err := l.rt.RoundTrip(req.WithContext(ctx))
+	resp, err := l.rt.RoundTrip(req)
 	if err != nil {
 		sent := r.x != nil && r.x.begun.Load()
 		if ctx.Err() != nil {

@@ -48,6 +48,7 @@ func (l *Link) pendSession(x *flight, request []byte, header []string) {
 			l.log.Warn("the server's session id is not visible ASCII and is not used")
 		}
 	}
+	s.header = s.headers()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.epoch = l.session.epoch + 1
@@ -56,6 +57,18 @@ func (l *Link) pendSession(x *flight, request []byte, header []string) {
 		s.initialized = nil
 	}
 	l.session = s
+}
+
+// headers are what goes with each request of a session.
+func (s *session) headers() http.Header {
+	h := http.Header{}
+	if s.id != "" {
+		h[HeaderSessionID] = []string{s.id}
+	}
+	if s.rules.HTTP.VersionHeader {
+		h[HeaderProtocolVersion] = []string{s.version}
+	}
+	return h
 }
 
 func validSessionID(id string) bool {

@@ -301,7 +301,7 @@ func TestClientHeaders(t *testing.T) {
 	})
 	for _, old := range []string{"2025-03-26"} {
 		t.Run("no version header in "+old, func(t *testing.T) {
-			h := (&Link{header: http.Header{}}).headers(&session{version: old, rules: rulesOf(t, old), id: "a"}, nil)
+			h := (&session{version: old, rules: rulesOf(t, old), id: "a"}).headers()
 			require.Equal(t, http.Header{"Mcp-Session-Id": {"a"}}, h)
 		})
 	}
