@@ -118,7 +118,7 @@ const none = "–"
 
 func digits(v float64) string {
 	switch {
-	case math.IsNaN(v):
+	case math.IsNaN(v) || math.IsInf(v, 0):
 		return none
 	case math.Abs(v) >= 1000:
 		s := fmt.Sprintf("%.0f", v)
