@@ -17,6 +17,9 @@ import (
 // TestLargeResultIsNotCopiedOften: a result of 16 MiB works with default limits,
 // and neither side allocates more than three times its size a call.
 func TestLargeResultIsNotCopiedOften(t *testing.T) {
+	if raced {
+		t.Skip("the race detector empties pools")
+	}
 	text := strings.Repeat("all the text of a large result, ", largeText/32)
 	allocated := func(f func()) float64 {
 		f() // pools fill

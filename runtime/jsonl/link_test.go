@@ -690,12 +690,13 @@ func TestServerThatOnlyAsks(t *testing.T) {
 // answered, and reading goes on at once.
 func TestGoexitOfAReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := serve(t, server(func(_ context.Context, p *callParams) (*callResult, error) {
+		svc := server(func(_ context.Context, p *callParams) (*callResult, error) {
 			if p.Name == "exit" {
 				runtime.Goexit()
 			}
 			return &callResult{}, nil
-		}), jsonl.Options{})
+		})
+		p := serve(t, withOptions{svc, quiet}, jsonl.Options{})
 		start := time.Now()
 		for i := range 10 {
 			p.say(call(10+i, "exit") + call(30+i, "x"))

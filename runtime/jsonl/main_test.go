@@ -272,6 +272,16 @@ func server(call func(context.Context, *callParams) (*callResult, error)) *jsonr
 	return svc
 }
 
+// withOptions is a service with options of the connection.
+type withOptions struct {
+	svc *jsonrpc.Service
+	o   jsonrpc.Options
+}
+
+func (b withOptions) Bind() (jsonrpc.Chooser, error)                       { return b, nil }
+func (b withOptions) Choose(*jsonrpc.Conn, *jsonrpc.Peek) *jsonrpc.Service { return b.svc }
+func (b withOptions) Options() jsonrpc.Options                             { return b.o }
+
 func client() *jsonrpc.Service {
 	return jsonrpc.NewService(jsonrpc.ServiceOptions{Revision: revision, Side: jsonrpc.ClientSide, Methods: methods})
 }

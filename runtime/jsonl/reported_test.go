@@ -128,13 +128,13 @@ var reported = map[string]func(t *testing.T){
 			require.NoError(t, err)
 			require.Equal(t, long, res.Content[0].(*old.TextContent).Text)
 		}, func(wire.Raw) string { return `"result":{"content":[{"type":"text","text":"` + long + `"}]}` })
-		got := say(t, oldServer(func(name string) string { return name }), helloOld, callOf("1", long))
+		got := sayAndWait(t, oldServer(func(name string) string { return name }), 2, helloOld, callOf("1", long))
 		require.Contains(t, got[1].String(), long)
 	},
 	"stdio-reader-flip-flop": func(t *testing.T) {
 		for _, size := range []int{65536, 65537, 1048577, 10485761} {
 			pad := size - len(callOf("1", ""))
-			got := say(t, oldServer(func(name string) string { return fmt.Sprint(len(name)) }), helloOld, callOf("1", strings.Repeat("n", pad)), ping("2"))
+			got := sayAndWait(t, oldServer(func(name string) string { return fmt.Sprint(len(name)) }), 3, helloOld, callOf("1", strings.Repeat("n", pad)), ping("2"))
 			require.ElementsMatch(t, []string{"0", "1", "2"}, ids(got))
 			require.Contains(t, fmt.Sprint(got), fmt.Sprintf(`"text":"%d"`, pad))
 		}
@@ -522,6 +522,13 @@ func noRoots(context.Context, *old.ListRootsParams) (*old.ListRootsResult, error
 // say plays lines to a server, ends its input, and returns what it wrote.
 func say(t *testing.T, b jsonrpc.Binder, lines ...string) []wire.Raw {
 	t.Helper()
+	return sayAndWait(t, b, 0, lines...)
+}
+
+// sayAndWait ends the input only after some lines have come back: what runs then
+// has a second.
+func sayAndWait(t *testing.T, b jsonrpc.Binder, wait int, lines ...string) []wire.Raw {
+	t.Helper()
 	fromTest, toServer := io.Pipe()
 	fromServer, toTest := io.Pipe()
 	served := make(chan error, 1)
@@ -533,10 +540,23 @@ func say(t *testing.T, b jsonrpc.Binder, lines ...string) []wire.Raw {
 		for _, line := range lines {
 			_, _ = io.WriteString(toServer, line+"\n")
 		}
-		_ = toServer.Close()
+		if wait == 0 {
+			_ = toServer.Close()
+		}
 	}()
-	out, err := io.ReadAll(fromServer)
+	var out []byte
+	in := bufio.NewReader(fromServer)
+	for range wait {
+		line, err := in.ReadBytes('\n')
+		require.NoError(t, err)
+		out = append(out, line...)
+	}
+	if wait > 0 {
+		_ = toServer.Close()
+	}
+	rest, err := io.ReadAll(in)
 	require.NoError(t, err)
+	out = append(out, rest...)
 	require.NoError(t, <-served)
 	var got []wire.Raw
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\n"), "\n") {

@@ -18,21 +18,9 @@ import (
 func init() {
 	children["stuck"] = func() int { // a handler that hears of nothing
 		svc := server(func(context.Context, *callParams) (*callResult, error) { select {} })
-		return serveStdio(drainWithin{svc, 50 * time.Millisecond})
+		return serveStdio(withOptions{svc, jsonrpc.Options{DrainTimeout: new(50 * time.Millisecond)}})
 	}
 }
-
-// drainWithin is a server that drains for so long.
-type drainWithin struct {
-	svc *jsonrpc.Service
-	d   time.Duration
-}
-
-func (b drainWithin) Bind() (jsonrpc.Chooser, error) { return b, nil }
-func (b drainWithin) Choose(*jsonrpc.Conn, *jsonrpc.Peek) *jsonrpc.Service {
-	return b.svc
-}
-func (b drainWithin) Options() jsonrpc.Options { return jsonrpc.Options{DrainTimeout: &b.d} }
 
 // TestSIGTERMDrains: a server on stdio that gets SIGTERM lets what runs end,
 // refuses what is new and exits with 0; what does not end is cancelled in time
