@@ -42,6 +42,7 @@ type StatusError struct {
 	WWWAuthenticate []string
 	AuthServer      string
 	RetryAfter      time.Duration // 0 if the server does not say
+	TraceID         string        // by which the server's logs can be searched, "" if it gives none
 	Body            string        // the start, at most 1 KiB, without secrets
 	RPC             int64         // the code of the peer's answer in it, 0 for none
 }
@@ -65,6 +66,9 @@ func (e *StatusError) Error() string {
 	}
 	if e.RetryAfter > 0 {
 		fmt.Fprintf(&b, " (retry after %v)", e.RetryAfter)
+	}
+	if e.TraceID != "" {
+		b.WriteString(" (trace " + e.TraceID + ")")
 	}
 	if e.Body != "" {
 		b.WriteString(": " + e.Body)

@@ -237,6 +237,11 @@ func (l *Link) failure(resp *http.Response, id jsonrpc.ID) error {
 		Status: resp.StatusCode, WWWAuthenticate: resp.Header["Www-Authenticate"], AuthServer: resp.Header.Get("Mcp-Auth-Server"),
 		RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
 	}
+	for _, name := range traceHeaders {
+		if e.TraceID = clipValue(resp.Header.Get(name)); e.TraceID != "" {
+			break
+		}
+	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	_ = resp.Body.Close()
 	e.Body = l.redact(data)
@@ -251,6 +256,10 @@ func (l *Link) failure(resp *http.Response, id jsonrpc.ID) error {
 	env.Error.Cause = e
 	return env.Error
 }
+
+// traceHeaders are the names under which servers and proxies tell how they call
+// a request in their logs.
+var traceHeaders = []string{"X-Request-Id", "X-Trace-Id", "X-Correlation-Id", "Cf-Ray", "Traceparent"}
 
 // retryAfter reads Retry-After: seconds or a date. 0 is none.
 func retryAfter(s string, now time.Time) time.Duration {

@@ -361,6 +361,48 @@ func TestClientStreamsCutAtEachByte(t *testing.T) {
 	}
 }
 
+// TestClientStatelessStreamsCutAtEachByte cuts the stream of an answer after
+// each of its bytes: what may be made twice is, what may not is told.
+func TestClientStatelessStreamsCutAtEachByte(t *testing.T) {
+	const id = "$id"
+	whole := ": hi\n\n" + event(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"é"}}`) + event(rpcResult([]byte(id), toolResult))
+	for _, tool := range []string{"reads", "plain"} {
+		t.Run(tool, func(t *testing.T) {
+			for at := 0; at <= len(whole); at++ {
+				synctest.Test(t, func(t *testing.T) {
+					s := newScript(t)
+					s.on["tools/call"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+						if m.n > 0 {
+							goodServer(w, r, m)
+							return
+						}
+						stream(w)(strings.ReplaceAll(whole[:at], id, string(m.ID)))
+						if at%2 == 0 {
+							panic(http.ErrAbortHandler)
+						}
+					}
+					r := connectModern(t, memory(t, s), modern.Client{})
+					_, err := r.ListTools(t.Context(), nil)
+					require.NoError(t, err)
+					err = callModern(r, tool, "")
+					calls := len(s.of("tools/call"))
+					switch {
+					case at == len(whole):
+						require.NoError(t, err)
+						require.Equal(t, 1, calls)
+					case tool == "reads":
+						require.NoError(t, err)
+						require.Equal(t, 2, calls)
+					default:
+						require.ErrorIs(t, err, ErrOutcomeUnknown)
+						require.Equal(t, 1, calls)
+					}
+				})
+			}
+		})
+	}
+}
+
 // TestClientReissues holds the table of what is sent again in the stateless
 // revision, with a new id, when the connection breaks.
 func TestClientReissues(t *testing.T) {

@@ -439,6 +439,7 @@ func TestClientStatusErrors(t *testing.T) {
 					h.Add("WWW-Authenticate", `Bearer resource_metadata="https://a/.well-known"`)
 					h.Set("Mcp-Auth-Server", "https://auth.example")
 					h.Set("Retry-After", "7")
+					h.Set("X-Correlation-ID", "trace-1")
 					reply(w, status, "text/plain", "you sent sesame-open\nand k-123456 and \"access_token\": \"abcdef\""+strings.Repeat("x", 100_000))
 				}
 				check := func(err error) {
@@ -449,6 +450,7 @@ func TestClientStatusErrors(t *testing.T) {
 					require.Equal(t, []string{`Bearer resource_metadata="https://a/.well-known"`}, se.WWWAuthenticate)
 					require.Equal(t, "https://auth.example", se.AuthServer)
 					require.Equal(t, 7*time.Second, se.RetryAfter)
+					require.Equal(t, "trace-1", se.TraceID)
 					require.LessOrEqual(t, len(se.Body), 1100)
 					require.Contains(t, se.Body, "you sent [redacted] and [redacted]")
 					for _, secret := range []string{"sesame", "k-123456", "abcdef"} {
