@@ -16,10 +16,6 @@ const (
 	modernList    = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`
 )
 
-func metaOf(version string) string {
-	return strings.Replace(meta, "2026-07-28", version, 1)
-}
-
 // shape is one shape of a request, and what the three kinds of server answer.
 // A want is "status code", "status" for an answer without an error, and "-"
 // for one that is not asked.

@@ -101,8 +101,10 @@ func both() jsonrpc.Binder {
 		"ask":   func(ctx context.Context, p peer) (string, error) { return p.elicit(ctx) },
 		"panic": func(context.Context, peer) (string, error) { panic("secret") },
 	})
-	return compat.Revisions(l, m)
+	return bothOf(l, m)
 }
+
+func bothOf(l legacy.Server, m modern.Server) jsonrpc.Binder { return compat.Revisions(l, m) }
 
 // site is a handler behind a real socket.
 type site struct {

@@ -6,9 +6,12 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -511,4 +514,87 @@ func TestGetNeedsToAcceptStreams(t *testing.T) {
 	hs := s.begin()
 	require.Equal(t, http.StatusNotAcceptable, s.do("GET", "", append(hs, "Accept: application/json")...).StatusCode)
 	require.Equal(t, 200, s.open("GET", "", append(hs, "Accept: */*")...).res.StatusCode)
+}
+
+// TestManyGetsOfOneSession holds that a client may open GET streams as often
+// as it likes: the oldest give way, and the newest is told.
+func TestManyGetsOfOneSession(t *testing.T) {
+	l, _ := servers(nil)
+	l.Hub = new(jsonrpc.Hub)
+	s := serve(t, l)
+	hs := s.begin()
+	var streams []*stream
+	for range 6 {
+		streams = append(streams, s.open("GET", "", hs...))
+	}
+	for _, st := range streams[:2] {
+		_, more := st.next()
+		require.False(t, more)
+	}
+	l.Hub.ToolsListChanged(t.Context())
+	require.Contains(t, streams[5].message().data, "list_changed")
+	require.Equal(t, 204, s.do("DELETE", "", hs...).StatusCode)
+	for _, st := range streams[2:] {
+		e, more := st.next()
+		require.False(t, more, e.data)
+	}
+}
+
+// TestShutdownWaitsForACallWithoutConnection holds that a call which its client
+// polls for is drained like any other.
+func TestShutdownWaitsForACallWithoutConnection(t *testing.T) {
+	goOn, ended := make(chan struct{}), make(chan error, 1)
+	l, _ := servers(map[string]tool{"poll": func(ctx context.Context, _ peer) (string, error) {
+		if err := streamhttp.CloseStream(ctx, 0); err != nil {
+			return "", err
+		}
+		<-goOn
+		ended <- ctx.Err()
+		return "done", nil
+	}})
+	s := serve(t, l, streamhttp.HandlerOptions{Polling: true})
+	hs := s.begin()
+	r := s.post(legacyCall("1", "poll"), hs...)
+	require.Contains(t, r.body, "retry: 1000")
+	down := make(chan error)
+	go func() { down <- s.h.Shutdown(t.Context()) }()
+	for s.post(list, hs...).StatusCode != 503 {
+		runtime.Gosched()
+	}
+	close(goOn)
+	require.NoError(t, <-down)
+	require.NoError(t, <-ended)
+}
+
+// TestStreamTime holds that a response which lasts is ended by the server, where
+// the client can poll for the rest.
+func TestStreamTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := servers(map[string]tool{"long": func(ctx context.Context, p peer) (string, error) {
+			err := p.Progress(ctx, 1, nil, "")
+			time.Sleep(time.Minute)
+			return "done", err
+		}})
+		s, _ := inMemory(t, l, streamhttp.HandlerOptions{Polling: true, StreamTime: 10 * time.Second, RetryTime: 2 * time.Second})
+		hs := s.begin()
+		start := time.Now()
+		r := s.post(legacyCall("1", "long"), hs...)
+		require.Equal(t, 10*time.Second, time.Since(start))
+		require.Contains(t, r.body, "retry: 2000")
+		require.Contains(t, r.body, `"progress":1`)
+		r = s.do("GET", "", append(hs, "Last-Event-ID: 1-1")...)
+		require.Equal(t, time.Minute, time.Since(start))
+		require.Len(t, r.frames(), 2)
+		require.Contains(t, r.body, "done")
+	})
+}
+
+// TestCounts holds that what the connections survive is counted, whatever they
+// were.
+func TestCounts(t *testing.T) {
+	s := serve(t, both())
+	s.post(`{`)
+	s.post(`{`, s.begin()...)
+	require.EqualValues(t, 2, s.h.Count(jsonrpc.BadJSON))
+	require.Zero(t, s.h.Count(jsonrpc.HandlerPanic))
 }
