@@ -28,8 +28,8 @@ type Server struct {
 	Addr string
 
 	cmd    *exec.Cmd
-	in     int // descriptors of the pipes
-	out    int
+	in     *os.File // of the pipes, nil without
+	out    *os.File
 	stats  chan Stats
 	listen chan string
 	last   string // line of stderr
@@ -41,7 +41,7 @@ type Server struct {
 const startTimeout = 20 * time.Second
 
 func start(command []string, args ...string) *Server {
-	s := &Server{cmd: exec.Command(command[0], append(command[1:len(command):len(command)], args...)...), in: -1, out: -1,
+	s := &Server{cmd: exec.Command(command[0], append(command[1:len(command):len(command)], args...)...),
 		stats: make(chan Stats, 1), listen: make(chan string, 1)}
 	return s
 }
@@ -66,20 +66,19 @@ func StartHTTP(command []string) (*Server, error) {
 // StartPipes starts a server on a pair of pipes with blocking ends.
 func StartPipes(command []string) (*Server, error) {
 	s := start(command, "-stdio")
-	var in, out [2]int
-	if err := errors.Join(syscall.Pipe2(in[:], syscall.O_CLOEXEC), syscall.Pipe2(out[:], syscall.O_CLOEXEC)); err != nil {
+	childIn, in, err := os.Pipe()
+	if err != nil {
 		return nil, err
 	}
-	childIn, childOut := os.NewFile(uintptr(in[0]), "stdin"), os.NewFile(uintptr(out[1]), "stdout")
-	s.cmd.Stdin, s.cmd.Stdout = childIn, childOut
-	s.in, s.out = in[1], out[0]
-	err := s.run()
-	_ = childIn.Close()
-	_ = childOut.Close()
+	out, childOut, err := os.Pipe()
 	if err != nil {
-		_ = syscall.Close(s.in)
-		_ = syscall.Close(s.out)
-		return nil, err
+		return nil, errors.Join(err, childIn.Close(), in.Close())
+	}
+	s.cmd.Stdin, s.cmd.Stdout = childIn, childOut
+	s.in, s.out = in, out
+	err = errors.Join(s.run(), childIn.Close(), childOut.Close())
+	if err != nil {
+		return nil, errors.Join(err, in.Close(), out.Close())
 	}
 	return s, nil
 }
@@ -144,16 +143,16 @@ func (s *Server) Stats() (Stats, error) {
 // Stop ends the server: its stdin, SIGTERM if it listens, and after two
 // seconds SIGKILL.
 func (s *Server) Stop() error {
-	if s.in >= 0 {
-		_ = syscall.Close(s.in)
+	if s.in != nil {
+		_ = s.in.Close()
 	} else {
 		_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	}
 	kill := time.AfterFunc(2*time.Second, func() { _ = s.cmd.Process.Kill() })
 	defer kill.Stop()
 	_ = s.cmd.Wait() // how it ends says nothing of what was measured
-	if s.out >= 0 {
-		_ = syscall.Close(s.out)
+	if s.out != nil {
+		_ = s.out.Close()
 	}
 	return nil
 }

@@ -13,8 +13,9 @@ import (
 // blocking calls.
 type pipes struct {
 	*Server
-	buf []byte
-	n   int // bytes in buf
+	w, r int // descriptors
+	buf  []byte
+	n    int // bytes in buf
 }
 
 func openPipes(command []string, modern bool) (*pipes, error) {
@@ -22,7 +23,8 @@ func openPipes(command []string, modern bool) (*pipes, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pipes{Server: s, buf: make([]byte, 1<<20)}
+	// Fd makes a pipe blocking.
+	p := &pipes{Server: s, w: int(s.in.Fd()), r: int(s.out.Fd()), buf: make([]byte, 1<<20)}
 	if err := p.handshake(modern); err != nil {
 		err = fmt.Errorf("%w; stderr: %s", err, s.lastLine())
 		_ = p.Stop()
@@ -55,7 +57,7 @@ func (p *pipes) handshake(modern bool) error {
 
 func (p *pipes) write(b []byte) error {
 	for len(b) > 0 {
-		n, err := syscall.Write(p.in, b)
+		n, err := syscall.Write(p.w, b)
 		if err == syscall.EINTR {
 			continue
 		}
@@ -73,7 +75,7 @@ func (p *pipes) fill() error {
 		p.buf = append(p.buf, make([]byte, len(p.buf))...)
 	}
 	for {
-		n, err := syscall.Read(p.out, p.buf[p.n:])
+		n, err := syscall.Read(p.r, p.buf[p.n:])
 		if err == syscall.EINTR {
 			continue
 		}
