@@ -160,6 +160,7 @@ func overlaid(have, change map[string]any) map[string]any {
 // compiles, what is said of old code is so, and it is the same package whether
 // general rules decided or the overlay that they wrote.
 func TestNextRevisions(t *testing.T) {
+	withoutRaceDetector(t)
 	files, err := filepath.Glob("../../testdata/gen/*.txtar")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)

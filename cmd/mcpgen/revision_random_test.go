@@ -21,6 +21,7 @@ import (
 // ways. Whatever comes of it compiles, or is refused with file and pointer; and
 // what is said of old code is so.
 func TestRandomNextRevisions(t *testing.T) {
+	withoutRaceDetector(t)
 	const n = 6
 	base, err := fs.ReadFile(spectest.Files(), spectest.Newest+"/schema.json")
 	require.NoError(t, err)
