@@ -86,11 +86,11 @@ func payloads(name string, f field) func(*experiment) float64 {
 }
 
 // printGoals prints the goals of what was measured.
-func (o outcome) printGoals(w io.Writer) {
+func printGoals(l []*experiment, w io.Writer) {
 	fmt.Fprint(w, "\nGoals, as medians of the ratios within a round\n\n|  |  | goal | measured |  |\n|---|---|---:|---:|---|\n")
 	for _, g := range goals() {
-		for _, e := range o {
-			if e.name != g.experiment {
+		for _, e := range l {
+			if e.name != g.experiment || len(e.subjects) == 0 {
 				continue
 			}
 			v := g.measured(e)

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	count := fs.Int("count", 3, "how often each is made, in turns")
 	slow := fs.Int("slow", 1, "how often those are made that have a length of their own: large results, idle peers, a million calls")
 	only := fs.String("only", strings.Join(defaultGroups, ","), "groups of measurements; there are "+strings.Join(groupNames(), ", "))
+	of := fs.String("of", "", "measure only what has a name that matches this `expression`")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
@@ -37,6 +39,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "transport:", err)
+		return 2
+	}
+	names, err := regexp.Compile(*of)
+	if err != nil {
+		fmt.Fprintln(stderr, "transport: of:", err)
 		return 2
 	}
 	exe, err := os.Executable()
@@ -55,16 +62,20 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	began, before := time.Now(), loadAverage()
 	for _, e := range wanted {
+		e.subjects = slices.DeleteFunc(e.subjects, func(s *subject) bool { return !names.MatchString(s.name) })
+		if len(e.subjects) == 0 {
+			continue
+		}
 		rounds := *slow
 		if e.kind == calls {
 			rounds = *count
 		}
 		e.run(b, rounds, stderr)
+		e.print(stdout)
 	}
-	o := outcome(wanted)
-	fmt.Fprintf(stdout, "%d times %s, %d of what is slow, in %s; load average %s before, %s after\n", *count, b, *slow, time.Since(began).Round(time.Second), before, loadAverage())
-	o.print(stdout)
-	if o.failed("goldwire") {
+	printGoals(wanted, stdout)
+	fmt.Fprintf(stdout, "\n%d times %s, %d of what is slow, in %s; load average %s before, %s after\n", *count, b, *slow, time.Since(began).Round(time.Second), before, loadAverage())
+	if failed(wanted, "goldwire") {
 		return 1
 	}
 	return 0

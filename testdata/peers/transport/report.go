@@ -10,11 +10,9 @@ import (
 	"github.com/goldwire/goldwire/testdata/peers/transport/load"
 )
 
-// outcome is what a run measured.
-type outcome []*experiment
-
-func (o outcome) failed(prefix string) bool {
-	for _, e := range o {
+// failed reports whether a subject whose name begins so did.
+func failed(l []*experiment, prefix string) bool {
+	for _, e := range l {
 		for _, s := range e.subjects {
 			if strings.HasPrefix(s.name, prefix) && s.err() != "" {
 				return true
@@ -165,33 +163,31 @@ var columns = map[kind][]column{
 	},
 }
 
-func (o outcome) print(w io.Writer) {
-	for _, e := range o {
-		fmt.Fprintf(w, "\n%s\n\n|", e.name)
-		shown := []column{{"", func(_ *experiment, s *subject) string { return s.name }}}
-		k := e.kind
-		if k == long {
-			k = calls
-		}
-		for _, c := range columns[k] {
-			if slices.ContainsFunc(e.subjects, func(s *subject) bool { return c.f(e, s) != none }) {
-				shown = append(shown, c)
-			}
-		}
-		for _, c := range shown {
-			fmt.Fprintf(w, " %s |", c.title)
-		}
-		fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---:|", len(shown)-1))
-		for _, s := range e.subjects {
-			fmt.Fprint(w, "|")
-			for _, c := range shown {
-				fmt.Fprintf(w, " %s |", c.f(e, s))
-			}
-			if err := s.err(); err != "" {
-				fmt.Fprintf(w, " %.200s", err)
-			}
-			fmt.Fprintln(w)
+// print prints what was measured, a line a subject.
+func (e *experiment) print(w io.Writer) {
+	fmt.Fprintf(w, "\n%s\n\n|", e.name)
+	shown := []column{{"", func(_ *experiment, s *subject) string { return s.name }}}
+	k := e.kind
+	if k == long {
+		k = calls
+	}
+	for _, c := range columns[k] {
+		if slices.ContainsFunc(e.subjects, func(s *subject) bool { return c.f(e, s) != none }) {
+			shown = append(shown, c)
 		}
 	}
-	o.printGoals(w)
+	for _, c := range shown {
+		fmt.Fprintf(w, " %s |", c.title)
+	}
+	fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---:|", len(shown)-1))
+	for _, s := range e.subjects {
+		fmt.Fprint(w, "|")
+		for _, c := range shown {
+			fmt.Fprintf(w, " %s |", c.f(e, s))
+		}
+		if err := s.err(); err != "" {
+			fmt.Fprintf(w, " %.200s", err)
+		}
+		fmt.Fprintln(w)
+	}
 }

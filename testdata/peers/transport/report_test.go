@@ -30,8 +30,8 @@ func TestRatiosAreOfARoundAndOfTheBetterOfAToolkit(t *testing.T) {
 	require.InDelta(t, 7, e.ratio("sdk", "raw", p50, false), 1e-9, "6, 7 and 8")
 	require.InDelta(t, 7, e.ratio("raw", "sdk", rate, true), 1e-9)
 	require.True(t, math.IsNaN(e.ratio("nobody", "raw", p50, false)))
-	require.True(t, outcome{e}.failed("goldwire"))
-	require.False(t, outcome{e}.failed("sdk"))
+	require.True(t, failed([]*experiment{e}, "goldwire"))
+	require.False(t, failed([]*experiment{e}, "sdk"))
 }
 
 func TestEveryGoalIsOfAnExperimentAndItsSubjects(t *testing.T) {
@@ -58,7 +58,7 @@ func TestNumbers(t *testing.T) {
 	require.Equal(t, none, digits(math.NaN()))
 	require.Equal(t, none, digits(math.Inf(1)))
 	var b strings.Builder
-	o := outcome{{name: "one", subjects: []*subject{sample("raw", 1000), sample("broken", 0)}}}
-	o.print(&b)
+	e := &experiment{name: "one", subjects: []*subject{sample("raw", 1000), sample("broken", 0)}}
+	e.print(&b)
 	require.Contains(t, b.String(), "| broken | – | – | – | – | failed")
 }
