@@ -345,4 +345,11 @@ func (e *exchange) Reply(ctx context.Context, f jsonrpc.Frame) error {
 	return nil
 }
 
+// ReplyStream writes an answer piece by piece, on this goroutine and waiting for
+// the stream. Frames that follow are read elsewhere.
+func (e *exchange) ReplyStream(ctx context.Context, write func(io.Writer) error) error {
+	e.Detach()
+	return e.l.out.stream(ctx, write)
+}
+
 func (e *exchange) Detach() { e.l.takeOverFrom(e.role) }

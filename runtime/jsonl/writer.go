@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -273,6 +274,57 @@ func (w *writer) write(data []byte) bool {
 	w.keep(parts[0])
 	w.drainLocked()
 	return true
+}
+
+// stream writes a frame piece by piece, behind what is collected. It waits for
+// its turn as long as ctx.
+func (w *writer) stream(ctx context.Context, write func(io.Writer) error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.busy && w.err == nil {
+		if w.room == nil {
+			w.room = make(chan struct{})
+		}
+		room := w.room
+		w.mu.Unlock()
+		var err error
+		select {
+		case <-room:
+		case <-ctx.Done():
+			err = jsonrpc.ContextError(ctx)
+		}
+		w.mu.Lock()
+		if err != nil {
+			return err
+		}
+	}
+	if w.err != nil {
+		return w.err
+	}
+	w.busy = true
+	head := w.swap()
+	w.writing = max(len(head), 1)
+	w.mu.Unlock()
+	bw := bufio.NewWriterSize(w.w, flushSize)
+	_, err := bw.Write(head)
+	if err == nil {
+		err = write(bw)
+	}
+	if err == nil {
+		err = bw.WriteByte('\n')
+	}
+	if err == nil {
+		err = bw.Flush()
+	}
+	w.mu.Lock()
+	w.writing = 0
+	if err != nil {
+		w.failed(err)
+		return err
+	}
+	w.keep(head)
+	w.drainLocked()
+	return nil
 }
 
 var newline = []byte{'\n'}

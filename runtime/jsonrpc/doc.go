@@ -17,6 +17,27 @@
 // it, but no handler can hold it up. Everything that waits is bounded: calls,
 // requests in hand, notifications, bytes.
 //
+// # What a peer hears of errors
+//
+// A handler's *Error goes out as it is, an ArgumentError as the revision wants,
+// any other error as "internal error": see Error. A message with a wire.Raw that
+// is not JSON is never sent.
+//
+// # Watching and guarding
+//
+// Stats has the state and the counters at any time. Options has listeners for
+// what a connection survives (Events), for its states and for notifications, and
+// Middleware around handlers (Incoming) and calls (Outgoing): for spans and
+// counters of one's own, for RateLimit and CircuitBreaker. A trace context
+// travels in _meta: WithTrace and Peer.Trace.
+//
+// # States
+//
+// CONNECTING, INITIALIZING, READY, DRAINING, CLOSED; Stats counts what runs. Of a
+// connection that is not ready calls fail with a *StateError and requests are
+// refused with -32600, ping excepted. Drain lets end what runs; Serve drains when
+// its context ends or a signal of its transport comes.
+//
 // # Places
 //
 // Comments name pages of the specification by their path, as basic/lifecycle:

@@ -42,6 +42,7 @@ type inbound struct {
 	progress float64
 	reported bool
 	listen   *listenStream // set before it is known to others
+	stream   *TextStream   // the answer, where it is one
 	inline   bool          // a client answers it while it reads: it waits for nobody
 }
 

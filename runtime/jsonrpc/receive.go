@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -960,6 +961,18 @@ func (c *Conn) answer(e *entry, in *inbound, buf *buffer) (code int64) {
 			out, err = in.svc.toolFailed(out[:start], ae.Error()), nil
 		}
 	}
+	if s, ok := errors.AsType[*TextStream](err); ok && s != nil {
+		if _, can := in.ex.(Streamer); can {
+			in.stream = s
+			buf.b = out[:start]
+			return 0
+		}
+		w := appender{out[:start]}
+		broken, _ := s.write(c.ctx, &w, in.svc.before())
+		if out, err = w.b, nil; broken != nil {
+			c.hidden(in, broken)
+		}
+	}
 	if err != nil {
 		if re, ok := errors.AsType[ResultError](err); !ok {
 		} else if e := in.mayAsk(re); e != nil {
@@ -982,6 +995,12 @@ func (c *Conn) answer(e *entry, in *inbound, buf *buffer) (code int64) {
 	return 0
 }
 
+// hidden tells of an error that the peer does not get to see.
+func (c *Conn) hidden(in *inbound, err error) {
+	c.ev.note(Event{Kind: FailedRequest, Method: in.method, ID: in.id, Err: err}, in.data)
+	c.ev.log.Error("handler failed", "method", in.method, "id", in.id.String(), "err", err)
+}
+
 // fail writes an answer that is an error into buf, and returns its code.
 func (c *Conn) fail(in *inbound, buf *buffer, err error) int64 {
 	e, hidden := errorOf(err)
@@ -990,8 +1009,7 @@ func (c *Conn) fail(in *inbound, buf *buffer, err error) int64 {
 		hidden = false
 	}
 	if hidden && (in.Err() == nil || !errors.Is(err, in.Err())) {
-		c.ev.note(Event{Kind: FailedRequest, Method: in.method, ID: in.id, Err: err}, in.data)
-		c.ev.log.Error("handler failed", "method", in.method, "id", in.id.String(), "err", err)
+		c.hidden(in, err)
 	}
 	buf.b = appendError(buf.b[:0], in.id, false, e)
 	if e.Data != nil || len(e.Extra) > 0 {
@@ -1059,18 +1077,21 @@ func errorOf(err error) (e *Error, hidden bool) {
 // toolFailed appends the result of a tool whose arguments were wrong, with the
 // text that the model gets to read.
 func (s *Service) toolFailed(out []byte, text string) []byte {
-	n := len(out)
-	out = append(out, '{')
-	if s.rules.Stateless {
-		out = append(out, `"resultType":"complete",`...)
-	}
+	out = append(append(out, '{'), s.before()...)
 	out = append(out, `"content":[{"type":"text","text":`...)
 	out = wire.AppendString(out, text)
-	out = append(out, `}],"isError":true}`...)
-	if s.info != nil {
-		out = addMeta(out, n, metaServerInfo, s.info, true)
+	return append(out, `}],"isError":true}`...)
+}
+
+// before is the members that a result made here begins with.
+func (s *Service) before() (members string) {
+	if s.rules.Stateless {
+		members = `"resultType":"complete",`
 	}
-	return out
+	if s.info != nil {
+		members += `"_meta":{` + string(s.info) + `},`
+	}
+	return members
 }
 
 // appendError appends an answer that is an error. A zero id is left out or
@@ -1112,7 +1133,19 @@ func (c *Conn) end(in *inbound, buf *buffer, code int64) {
 	if in.inline {
 		ctx = endedContext
 	}
-	if err := in.ex.Reply(ctx, f); err != nil && send {
+	var err error
+	if in.stream != nil && send {
+		err = c.stream(ctx, in.ex.(Streamer), in, in.stream, buf.b)
+	} else {
+		if in.stream != nil {
+			f = Frame{}
+			if r, ok := in.stream.Reader.(io.Closer); ok {
+				_ = r.Close()
+			}
+		}
+		err = in.ex.Reply(ctx, f)
+	}
+	if err != nil && send {
 		c.ev.note(Event{Kind: DroppedAnswer, Method: in.method, ID: in.id, Err: err}, nil)
 	}
 	in.release()

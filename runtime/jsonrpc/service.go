@@ -114,7 +114,8 @@ type Options struct {
 	// DrainTimeout bounds how long draining waits for running handlers
 	// before it cancels them. nil means 10 s, 0 does not wait.
 	DrainTimeout *time.Duration
-	// Logger gets panics, and what the connection survives; nil is
+	// Logger gets panics, errors of handlers that the peer does not hear of, and,
+	// at debug level, what the connection survives; nil is
 	// slog.Default().
 	Logger *slog.Logger
 	// Events are told what a connection survives. They are called in order,
