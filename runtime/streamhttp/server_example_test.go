@@ -1,0 +1,58 @@
+package streamhttp_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+
+	mcp "github.com/goldwire/goldwire/generated/mcp/v20260728"
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/streamhttp"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// A server at http://127.0.0.1:8080/mcp, until it is interrupted. Middleware
+// names who is behind a request.
+func ExampleListenAndServe() {
+	server := mcp.Server{
+		Info: mcp.Implementation{Name: "greeter", Version: "1.0.0"},
+		ListTools: func(context.Context, *mcp.ListToolsParams) (*mcp.ListToolsResult, error) {
+			return &mcp.ListToolsResult{Tools: []mcp.Tool{{Name: "greet", InputSchema: wire.Raw(`{"type":"object"}`)}}}, nil
+		},
+		CallTool: func(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+			text := fmt.Sprintf("Hello %s", jsonrpc.Principal(ctx))
+			return &mcp.CallToolResult{Content: []mcp.ContentBlock{&mcp.TextContent{Text: text}}}, nil
+		},
+	}
+	authorized := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			user, ok := userOf(r.Header.Get("Authorization"))
+			if !ok {
+				w.Header().Set("WWW-Authenticate", "Bearer")
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			next.ServeHTTP(w, r.WithContext(jsonrpc.WithPrincipal(r.Context(), user)))
+		})
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := streamhttp.ListenAndServe(ctx, ":8080", streamhttp.NewHandler(server), func(h http.Handler) http.Handler {
+		mux := http.NewServeMux()
+		mux.Handle("/mcp", authorized(h))
+		return mux
+	})
+	if err != nil {
+		log.Print(err)
+	}
+}
+
+// userOf is whatever the user knows of tokens.
+func userOf(authorization string) (string, bool) {
+	token, ok := strings.CutPrefix(authorization, "Bearer ")
+	return "somebody", ok && token != ""
+}
