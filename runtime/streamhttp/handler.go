@@ -62,10 +62,10 @@ type HandlerOptions struct {
 	// longest gives way; if none is idle, the new one is refused with 503.
 	// 0 means 100,000.
 	MaxSessions int
-	// Events keeps what was sent on the streams of sessions, so that a
+	// EventStore keeps what was sent on the streams of sessions, so that a
 	// client whose connection broke can go on with Last-Event-ID. nil means
 	// NewMemoryStore with its defaults.
-	Events EventStore
+	EventStore EventStore
 	// Polling lets a call of a revision that has it (2025-11-25) outlive its
 	// HTTP connection: CloseStream ends the response, and StreamTime ends
 	// those that last; the client fetches the rest with a GET. Its price is a
@@ -175,8 +175,8 @@ func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
 	h.o.SessionTimeout = orDefault(h.o.SessionTimeout, defaultSessionTimeout)
 	h.o.MaxSessions = orDefault(h.o.MaxSessions, defaultMaxSessions)
 	h.o.RetryTime = orDefault(h.o.RetryTime, defaultRetry)
-	if h.o.Events == nil {
-		h.o.Events = NewMemoryStore(MemoryStoreOptions{})
+	if h.o.EventStore == nil {
+		h.o.EventStore = NewMemoryStore(MemoryStoreOptions{})
 	}
 	if h.log = h.o.Logger; h.log == nil {
 		h.log = slog.Default()

@@ -799,7 +799,7 @@ func TestLogsHoldNoSecrets(t *testing.T) {
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	l, m := servers(map[string]tool{"fail": func(context.Context, peer) (string, error) { return "", errors.New("no") }})
 	l.Options.Logger, m.Options.Logger = logger, logger
-	s := serve(t, l, streamhttp.HandlerOptions{Logger: logger, Events: &brokenStore{}})
+	s := serve(t, l, streamhttp.HandlerOptions{Logger: logger, EventStore: &brokenStore{}})
 	hs := append(s.begin(), "Authorization: Bearer hunter2", "Cookie: hunter2")
 	s.post(legacyCall("1", "fail"), hs...)
 	s.post(`{"a":"hunter2"`, hs...)

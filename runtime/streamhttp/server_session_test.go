@@ -411,7 +411,7 @@ func TestCancelledRequestIsNotAnswered(t *testing.T) {
 // that its failures cost no answer.
 func TestEventStoreOfTheUser(t *testing.T) {
 	store := &brokenStore{}
-	s := serve(t, both(), streamhttp.HandlerOptions{Events: store})
+	s := serve(t, both(), streamhttp.HandlerOptions{EventStore: store})
 	hs := s.begin()
 	r := s.post(legacyCall("1", "steps"), hs...)
 	require.Len(t, r.frames(), 4)
@@ -495,7 +495,7 @@ func TestMemoryStore(t *testing.T) {
 func TestResumeWhatIsLost(t *testing.T) {
 	large := strings.Repeat("x", 5000)
 	l, _ := servers(map[string]tool{"large": func(ctx context.Context, p peer) (string, error) { return large, p.Progress(ctx, 1, nil, "") }})
-	s := serve(t, l, streamhttp.HandlerOptions{Events: streamhttp.NewMemoryStore(streamhttp.MemoryStoreOptions{MaxSessionBytes: 4000})})
+	s := serve(t, l, streamhttp.HandlerOptions{EventStore: streamhttp.NewMemoryStore(streamhttp.MemoryStoreOptions{MaxSessionBytes: 4000})})
 	hs := s.begin()
 	st := s.open("POST", legacyCall("1", "large"), hs...)
 	e := st.message()

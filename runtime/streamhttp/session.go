@@ -223,7 +223,7 @@ func (s *serverSession) Close(context.Context) error {
 		st.end()
 	}
 	if len(streams) > 0 {
-		if err := s.h.o.Events.Forget(context.Background(), s.id); err != nil {
+		if err := s.h.o.EventStore.Forget(context.Background(), s.id); err != nil {
 			s.h.log.Warn("events could not be forgotten", "err", err)
 		}
 	}

@@ -51,7 +51,7 @@ func (st *eventStream) put(ctx context.Context, p part) error {
 func (st *eventStream) send(ctx context.Context, p part) *outlet {
 	if len(p.data) > 0 || p.prime {
 		st.seq++
-		if err := st.s.h.o.Events.Append(context.WithoutCancel(ctx), st.key(), StoredEvent{Seq: st.seq, Data: p.data}); err != nil {
+		if err := st.s.h.o.EventStore.Append(context.WithoutCancel(ctx), st.key(), StoredEvent{Seq: st.seq, Data: p.data}); err != nil {
 			st.s.h.log.Warn("an event could not be kept", "err", err)
 		}
 		p.id = st.appendID(nil, st.seq)
@@ -106,7 +106,7 @@ func (st *eventStream) attach(ctx context.Context, o *outlet, seq int64) {
 		seq = st.delivered
 	}
 	if seq < st.seq {
-		events, err := st.s.h.o.Events.After(ctx, st.key(), seq)
+		events, err := st.s.h.o.EventStore.After(ctx, st.key(), seq)
 		if err != nil && !errors.Is(err, ErrEventsLost) {
 			st.s.h.log.Warn("events could not be read", "err", err)
 		}
@@ -137,7 +137,7 @@ func (st *eventStream) lost(ctx context.Context, seq int64) bool {
 	if !st.done || seq >= st.seq {
 		return false
 	}
-	events, _ := st.s.h.o.Events.After(ctx, st.key(), seq)
+	events, _ := st.s.h.o.EventStore.After(ctx, st.key(), seq)
 	return len(events) == 0 || events[len(events)-1].Seq != st.seq
 }
 
