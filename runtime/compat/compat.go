@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/revision"
@@ -26,8 +27,8 @@ import (
 //     the stateless revision, which says what is missing. It is not taken for
 //     the start of a session without a handshake.
 //
-// The limits and listeners of the connections are the Options of the server that
-// is given first; middleware is each server's own.
+// The limits and listeners of the connections are the Options of the first
+// server that sets any; Options.Incoming is each server's own.
 func Revisions(servers ...jsonrpc.Binder) jsonrpc.Binder { return binder(servers) }
 
 type binder []jsonrpc.Binder
@@ -53,8 +54,8 @@ func bindAll(b []jsonrpc.Binder) (*eras, error) {
 		if !ok {
 			return nil, fmt.Errorf("%T serves several revisions already", s)
 		}
-		if e.first == nil {
-			e.first = svc
+		if o := svc.Options(); reflect.ValueOf(e.options).IsZero() {
+			e.options = o
 		}
 		rev := svc.Revision()
 		if svc.Rules().Stateless {
@@ -81,14 +82,14 @@ func bindAll(b []jsonrpc.Binder) (*eras, error) {
 }
 
 type eras struct {
-	first     *jsonrpc.Service            // as they were given
+	options   jsonrpc.Options             // the first that are set
 	stateless *jsonrpc.Service            // may be nil
 	stateful  map[string]*jsonrpc.Service // by revision
 	newest    *jsonrpc.Service            // of the stateful ones, may be nil
 }
 
-// Options are those of the one that was given first.
-func (e *eras) Options() jsonrpc.Options { return e.first.Options() }
+// Options are those of the first that sets any.
+func (e *eras) Options() jsonrpc.Options { return e.options }
 
 // Choose picks the server for one message; see [Revisions].
 func (e *eras) Choose(c *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Service {

@@ -41,8 +41,8 @@ const probeTimeout = 5 * time.Second
 // be is remembered for the process where the dialer can say what it dials
 // (jsonrpc.Identified), and found out again when it does not fit any more.
 //
-// The limits and listeners of the connection are the Options of the client that
-// is given first. Specification: basic/versioning, and basic/transports, backward
+// The limits and listeners of the connection are the Options of the first client
+// that sets any. Specification: basic/versioning, and basic/transports, backward
 // compatibility (2026-07-28).
 func Dial(ctx context.Context, d jsonrpc.Dialer, clients ...jsonrpc.Binder) (*jsonrpc.Conn, error) {
 	e, err := bindAll(clients)

@@ -239,3 +239,30 @@ func TestDialOfOneEra(t *testing.T) {
 		}
 	})
 }
+
+// TestOptionsOfSeveral: those of the first that sets any hold for the connection,
+// on either side.
+func TestOptionsOfSeveral(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		states := make(chan string, 16)
+		o := func(side string) jsonrpc.Options {
+			return jsonrpc.Options{States: []func(jsonrpc.StateChange){func(c jsonrpc.StateChange) { states <- side + " " + c.To.String() }}}
+		}
+		d := &memoryDialer{serve: serving(compat.Revisions(
+			v20251125.Server{Info: v20251125.Implementation{Name: "s", Version: "1"}},
+			v20260728.Server{Info: v20260728.Implementation{Name: "s", Version: "1"}, Options: o("server")},
+		))}
+		conn, err := compat.Dial(t.Context(), d, v20260728.Client{}, v20251125.Client{Options: o("client")})
+		require.NoError(t, err)
+		require.NoError(t, conn.Close(t.Context()))
+		d.wg.Wait()
+		synctest.Wait()
+		var got []string
+		for range len(states) {
+			got = append(got, <-states)
+		}
+		require.Contains(t, got, "client READY")
+		require.Contains(t, got, "client CLOSED")
+		require.Contains(t, got, "server CLOSED")
+	})
+}

@@ -1006,6 +1006,7 @@ func (c *Conn) fail(in *inbound, buf *buffer, err error) int64 {
 	e, hidden := errorOf(err)
 	if oe, ok := err.(*outputError); ok {
 		c.ev.note(Event{Kind: InvalidOutput, Method: in.method, ID: in.id, Err: oe.err}, buf.b)
+		c.ev.log.Error("result that is not JSON", "method", in.method, "id", in.id.String(), "err", oe.err)
 		hidden = false
 	}
 	if hidden && (in.Err() == nil || !errors.Is(err, in.Err())) {
@@ -1015,6 +1016,7 @@ func (c *Conn) fail(in *inbound, buf *buffer, err error) int64 {
 	if e.Data != nil || len(e.Extra) > 0 {
 		if err := checkOutput(buf.b, nil); err != nil {
 			c.ev.note(Event{Kind: InvalidOutput, Method: in.method, ID: in.id, Err: err}, buf.b)
+			c.ev.log.Error("error data that is not JSON", "method", in.method, "id", in.id.String(), "err", err)
 			e = &Error{Code: e.Code, Message: e.Message} // what can be said
 			buf.b = appendError(buf.b[:0], in.id, false, e)
 		}
