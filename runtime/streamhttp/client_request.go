@@ -249,7 +249,7 @@ func (l *Link) failure(resp *http.Response, id jsonrpc.ID) error {
 		return e
 	}
 	env, err := jsonrpc.ParseEnvelope(data)
-	if err != nil || env.Error == nil || !env.ID.IsZero() && env.ID != id {
+	if err != nil || env.Error == nil || !env.ID.IsZero() && env.ID != jsonrpc.NullID && env.ID != id {
 		return e
 	}
 	e.RPC = env.Error.Code

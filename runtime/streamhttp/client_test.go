@@ -504,6 +504,16 @@ func TestClientStatusErrors(t *testing.T) {
 		require.EqualValues(t, -31005, re.Code)
 		require.Equal(t, 403, statusOf(err))
 	})
+	for _, id := range []string{`"id":null,`, ``} {
+		bubble(t, "an answer without id in a failure is this request's, "+id, func(t *testing.T, s *script, e *Endpoint) {
+			s.on["tools/call"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+				reply(w, 400, mediaJSON, `{"jsonrpc":"2.0",`+id+`"error":{"code":-32600,"message":"what?"}}`)
+			}
+			err := call(connect(t, e, legacy.Client{}))
+			require.ErrorIs(t, err, &jsonrpc.Error{Code: -32600})
+			require.Equal(t, 400, statusOf(err))
+		})
+	}
 	bubble(t, "an answer to another request in a failure is none", func(t *testing.T, s *script, e *Endpoint) {
 		s.on["tools/call"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
 			reply(w, 400, mediaJSON, rpcError([]byte("99"), -31005, "not for you"))
