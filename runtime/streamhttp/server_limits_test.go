@@ -708,6 +708,75 @@ func TestManyCallsWithCancellations(t *testing.T) {
 	require.Zero(t, ms.h.Stats())
 }
 
+// TestConnectionsLeaveNothing holds that clients which come and vanish, in the
+// middle of whatever they were doing, leave neither requests nor descriptors.
+func TestConnectionsLeaveNothing(t *testing.T) { vanish(t, 300, 50) }
+
+func vanish(t *testing.T, clients, atOnce int) {
+	l, m := servers(map[string]tool{"wait": func(ctx context.Context, p peer) (string, error) {
+		_ = p.Progress(ctx, 1, nil, "")
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond): // in a session nobody cancels it
+		}
+		return "", ctx.Err()
+	}})
+	s := serve(t, bothOf(l, m))
+	hs := s.begin()
+	addr := s.srv.Listener.Addr().String()
+	slow, slowHeaders := call("1", "wait", `{}`)
+	requests := []string{
+		"",
+		"POST /mcp HTTP/1.1\r\nHost: x",
+		httpText("POST", addr, slow[:20], len(slow), slowHeaders),
+		httpText("POST", addr, slow, len(slow), slowHeaders),
+		httpText("POST", addr, listenBody, len(listenBody), listenHeaders),
+		httpText("GET", addr, "", 0, hs),
+		httpText("POST", addr, legacyCall(`"%d"`, "wait"), len(legacyCall(`"%d"`, "wait"))+4, hs),
+	}
+	s.srv.Client().CloseIdleConnections()
+	before := descriptors()
+	slots := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i := range clients {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			c, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = io.WriteString(c, strings.Replace(requests[i%len(requests)], "%d", fmt.Sprintf("%06d", i), 1))
+			if i%2 == 0 {
+				_ = c.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
+				_, _ = c.Read(make([]byte, 100))
+			}
+			if i%3 == 0 {
+				_ = c.(*net.TCPConn).SetLinger(0) // a reset
+			}
+			_ = c.Close()
+		})
+	}
+	wg.Wait()
+	require.Eventually(t, func() bool { return s.h.Stats().Requests == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return descriptors() <= before+1 }, 10*time.Second, 10*time.Millisecond)
+	require.Equal(t, 200, s.post(list, hs...).StatusCode)
+	require.Equal(t, 1, s.h.Stats().Sessions)
+}
+
+func httpText(method, host, body string, length int, headers []string) string {
+	return fmt.Sprintf("%s /mcp HTTP/1.1\r\nHost: %s\r\nAccept: %s\r\nContent-Length: %d\r\n%s\r\n\r\n%s",
+		method, host, acceptBoth, length, strings.Join(headers, "\r\n"), body)
+}
+
+// descriptors is how many files this process has open, 0 where that cannot be
+// told.
+func descriptors() int {
+	all, _ := os.ReadDir("/proc/self/fd")
+	return len(all)
+}
+
 // TestHTTP2 holds that streams, cancellation and answers are the same over
 // HTTP/2.
 func TestHTTP2(t *testing.T) {
