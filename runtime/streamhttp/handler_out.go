@@ -46,21 +46,25 @@ type outlet struct {
 	form  form
 	limit int           // of pending, in bytes
 	wait  time.Duration // for one write, 0 for ever
+	// lasting: a deadline may stay while nothing is written. HTTP/2 ends a
+	// stream whose deadline passes, whether it is written to or not.
+	lasting bool
 
-	mu      sync.Mutex
-	pending []byte
-	spare   []byte // what was written last, to be used again
-	writing bool
-	parked  bool
-	over    bool // the last part was taken
-	err     error
-	wake    chan struct{} // of the parked goroutine
-	room    chan struct{} // closed when pending was taken; made by who waits
-	quiet   chan struct{} // closed when writing ends; made by who waits
-	alive   *time.Timer
-	then    func()      // what to do in the end
-	stop    func() bool // of the watch on the client
-	period  time.Duration
+	mu       sync.Mutex
+	pending  []byte
+	spare    []byte // what was written last, to be used again
+	writing  bool
+	parked   bool
+	over     bool // the last part was taken
+	err      error
+	deadline time.Time     // of writes; of whoever writes
+	wake     chan struct{} // of the parked goroutine
+	room     chan struct{} // closed when pending was taken; made by who waits
+	quiet    chan struct{} // closed when writing ends; made by who waits
+	alive    *time.Timer
+	then     func()      // what to do in the end
+	stop     func() bool // of the watch on the client
+	period   time.Duration
 }
 
 var (
@@ -75,8 +79,8 @@ const (
 
 // newOutlet begins a streaming response, with everything that proxies and
 // browsers want to know of one.
-func (h *Handler) newOutlet(w http.ResponseWriter, f form) *outlet {
-	o := &outlet{w: w, rc: http.NewResponseController(w), form: f, limit: h.o.MaxOutgoing, wait: h.o.WriteTimeout, period: h.o.KeepAlive}
+func (h *Handler) newOutlet(w http.ResponseWriter, r *http.Request, f form) *outlet {
+	o := &outlet{w: w, lasting: r.ProtoMajor == 1, rc: http.NewResponseController(w), form: f, limit: h.o.MaxOutgoing, wait: h.o.WriteTimeout, period: h.o.KeepAlive}
 	hd := w.Header()
 	hd["Content-Type"] = []string{mediaEvents}
 	if f == formLines {
@@ -197,11 +201,13 @@ func (o *outlet) signal() {
 
 // write writes until nothing is pending. The caller has set o.writing.
 func (o *outlet) write() error {
-	armed := false
 	for {
 		o.mu.Lock()
 		b := o.pending
 		if len(b) == 0 || o.err != nil {
+			if o.err == nil && !o.lasting {
+				o.clearDeadline()
+			}
 			o.writing = false
 			if o.quiet != nil {
 				close(o.quiet)
@@ -209,9 +215,6 @@ func (o *outlet) write() error {
 			}
 			err, parked := o.err, o.parked
 			o.mu.Unlock()
-			if armed && err == nil {
-				_ = o.rc.SetWriteDeadline(time.Time{})
-			}
 			if parked {
 				o.signal()
 			}
@@ -225,8 +228,10 @@ func (o *outlet) write() error {
 		}
 		o.mu.Unlock()
 		if o.wait > 0 {
-			_ = o.rc.SetWriteDeadline(time.Now().Add(writeTime(o.wait, len(b)))) // middleware may not know how
-			armed = true
+			if now, need := time.Now(), writeTime(o.wait, len(b)); o.deadline.Sub(now) < need/2 {
+				o.deadline = now.Add(need)
+				_ = o.rc.SetWriteDeadline(o.deadline) // middleware may not know how
+			}
 		}
 		_, err := o.w.Write(b)
 		if err == nil && !(last && len(b) < smallLast) { // the end of the response takes a small last part along
@@ -244,6 +249,14 @@ func (o *outlet) write() error {
 			}
 			o.mu.Unlock()
 		}
+	}
+}
+
+// clearDeadline takes the deadline of writes away.
+func (o *outlet) clearDeadline() {
+	if !o.deadline.IsZero() {
+		o.deadline = time.Time{}
+		_ = o.rc.SetWriteDeadline(o.deadline)
 	}
 }
 
@@ -328,6 +341,7 @@ func (o *outlet) close() {
 	}
 	if o.err == nil {
 		o.err = errStreamOver
+		o.clearDeadline()
 	}
 	o.pending, o.spare = nil, nil
 	if o.alive != nil {

@@ -384,7 +384,7 @@ func (p *post) open() error {
 	case p.gone && (p.s == nil || p.want.lines):
 		return errGone
 	case p.s == nil || p.want.lines: // lines have no ids to come back with
-		p.out = p.h.newOutlet(p.w, p.want.stream())
+		p.out = p.h.newOutlet(p.w, p.r, p.want.stream())
 		p.wakeUp()
 		return nil
 	}
@@ -392,7 +392,7 @@ func (p *post) open() error {
 		return jsonrpc.ErrClosed
 	}
 	if !p.gone {
-		p.out = p.h.newOutlet(p.w, formEvents)
+		p.out = p.h.newOutlet(p.w, p.r, formEvents)
 		p.stream.outs = append(p.stream.outs, p.out)
 		if p.apart && p.h.o.StreamTime > 0 {
 			time.AfterFunc(p.h.o.StreamTime, func() { p.stream.pause(p.h.o.RetryTime) })

@@ -359,7 +359,7 @@ func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request) (o *outlet) {
 		h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s: what followed is not kept any more", HeaderLastEventID))
 		return nil
 	}
-	o = h.newOutlet(w, want.stream())
+	o = h.newOutlet(w, r, want.stream())
 	o.mu.Lock()
 	o.appendSign() // so that whatever is in between passes the headers on
 	o.mu.Unlock()

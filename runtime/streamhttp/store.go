@@ -2,7 +2,6 @@ package streamhttp
 
 import (
 	"bytes"
-	"container/list"
 	"context"
 	"errors"
 	"sync"
@@ -55,25 +54,28 @@ type MemoryStoreOptions struct {
 type memoryStore struct {
 	o MemoryStoreOptions
 
-	mu       sync.Mutex
-	all      list.List // of *keptEvent, oldest first
-	bytes    int
-	sessions map[string]*keptSession
+	mu             sync.Mutex
+	oldest, newest *keptEvent // of all
+	bytes          int
+	sessions       map[string]*keptSession
 }
 
 type keptSession struct {
-	events list.List // of *keptEvent, oldest first
-	bytes  int
+	oldest, newest *keptEvent
+	count, bytes   int
 }
 
 type keptEvent struct {
-	key     StreamKey
-	e       StoredEvent
-	everyAt *list.Element // in memoryStore.all
+	key          StreamKey
+	e            StoredEvent
+	older, newer *keptEvent // of all
+	next         *keptEvent // of the session
 }
 
+func (ev *keptEvent) size() int { return len(ev.e.Data) + eventOverhead }
+
 // eventOverhead is what an event costs beside its data, in bytes.
-const eventOverhead = 256
+const eventOverhead = 192
 
 // NewMemoryStore returns a store in memory: the newest events of each session,
 // within the bounds. Sessions that keep nothing cost nothing.
@@ -97,27 +99,50 @@ func (m *memoryStore) Append(_ context.Context, k StreamKey, e StoredEvent) erro
 		s = &keptSession{}
 		m.sessions[k.Session] = s
 	}
-	ev := &keptEvent{key: k, e: e}
-	ev.everyAt = m.all.PushBack(ev)
-	s.events.PushBack(ev)
+	ev := &keptEvent{key: k, e: e, older: m.newest}
+	if m.newest != nil {
+		m.newest.newer = ev
+	} else {
+		m.oldest = ev
+	}
+	m.newest = ev
+	if s.newest != nil {
+		s.newest.next = ev
+	} else {
+		s.oldest = ev
+	}
+	s.newest = ev
+	s.count++
 	s.bytes += size
 	m.bytes += size
-	for s.events.Len() > m.o.MaxEvents || s.bytes > m.o.MaxSessionBytes {
+	for s.count > m.o.MaxEvents || s.bytes > m.o.MaxSessionBytes {
 		m.drop(s)
 	}
 	for m.bytes > m.o.MaxBytes {
-		// The oldest of all is the oldest of its session.
-		m.drop(m.sessions[m.all.Front().Value.(*keptEvent).key.Session])
+		m.drop(m.sessions[m.oldest.key.Session]) // whose oldest it is
 	}
 	return nil
 }
 
 // drop forgets the oldest event of a session. m.mu is held.
 func (m *memoryStore) drop(s *keptSession) {
-	ev := s.events.Remove(s.events.Front()).(*keptEvent)
-	m.all.Remove(ev.everyAt)
-	s.bytes -= len(ev.e.Data) + eventOverhead
-	m.bytes -= len(ev.e.Data) + eventOverhead
+	ev := s.oldest
+	if s.oldest = ev.next; s.oldest == nil {
+		s.newest = nil
+	}
+	if ev.older != nil {
+		ev.older.newer = ev.newer
+	} else {
+		m.oldest = ev.newer
+	}
+	if ev.newer != nil {
+		ev.newer.older = ev.older
+	} else {
+		m.newest = ev.older
+	}
+	s.count--
+	s.bytes -= ev.size()
+	m.bytes -= ev.size()
 }
 
 func (m *memoryStore) After(_ context.Context, k StreamKey, seq int64) ([]StoredEvent, error) {
@@ -129,8 +154,8 @@ func (m *memoryStore) After(_ context.Context, k StreamKey, seq int64) ([]Stored
 	}
 	var out []StoredEvent
 	var err error
-	for at := s.events.Front(); at != nil; at = at.Next() {
-		if ev := at.Value.(*keptEvent); ev.key == k && ev.e.Seq > seq {
+	for ev := s.oldest; ev != nil; ev = ev.next {
+		if ev.key == k && ev.e.Seq > seq {
 			out = append(out, ev.e)
 			if seq++; ev.e.Seq > seq { // the numbers of a stream have no gaps
 				seq, err = ev.e.Seq, ErrEventsLost
@@ -147,7 +172,7 @@ func (m *memoryStore) Forget(_ context.Context, session string) error {
 	if s == nil {
 		return nil
 	}
-	for s.events.Len() > 0 {
+	for s.oldest != nil {
 		m.drop(s)
 	}
 	delete(m.sessions, session)
