@@ -88,7 +88,10 @@ func (a *attempt) dial(ctx context.Context) (*jsonrpc.Conn, error) {
 	}
 	probing := ctx
 	if a.c.newest != nil {
-		probing = jsonrpc.WithCallOptions(ctx, jsonrpc.CallOptions{Timeout: new(probeTimeout)})
+		if o := jsonrpc.CallOptionsOf(ctx); o.Timeout == nil || *o.Timeout == 0 || *o.Timeout > probeTimeout {
+			o.Timeout = new(probeTimeout)
+			probing = jsonrpc.WithCallOptions(ctx, o)
+		}
 	}
 	err = a.discover(probing, conn)
 	switch e, answered := errors.AsType[*jsonrpc.Error](err); {

@@ -38,10 +38,15 @@ type CallOptions struct {
 
 type callOptionsKey struct{}
 
-// WithCallOptions returns a context for calls with options of their own.
+// WithCallOptions returns a context for calls with options of their own. They
+// replace those that ctx had: see CallOptionsOf.
 func WithCallOptions(ctx context.Context, o CallOptions) context.Context {
 	return context.WithValue(ctx, callOptionsKey{}, &o)
 }
+
+// CallOptionsOf is what WithCallOptions set, the zero value for nothing: what to
+// begin with where only some of it is to change.
+func CallOptionsOf(ctx context.Context) CallOptions { return *callOptions(ctx) }
 
 var noCallOptions CallOptions
 

@@ -294,7 +294,9 @@ const otherEraTimeout = 5 * time.Second
 // askOtherEra makes the first request of the other era's handshake, and returns
 // the versions that come of it.
 func (c *Conn) askOtherEra(ctx context.Context, method string) []string {
-	ctx = WithCallOptions(ctx, CallOptions{Timeout: new(otherEraTimeout)})
+	o := CallOptionsOf(ctx)
+	o.Timeout = new(otherEraTimeout)
+	ctx = WithCallOptions(ctx, o)
 	if method == methodInitialize {
 		raw, err := callRaw(ctx, c, methodDiscover, discoverParams())
 		if err != nil {
