@@ -263,8 +263,8 @@ func (c *cell) run(ctx context.Context, dir string) ([]script.Step, error) {
 		}
 		steps = append(steps, s)
 	}
-	if len(steps) == 0 {
-		return nil, fmt.Errorf("%v %.300s", err, &stderr)
+	if len(steps) == 0 || err != nil {
+		return nil, fmt.Errorf("the client ended: %v %.300s", err, &stderr)
 	}
 	return steps, nil
 }

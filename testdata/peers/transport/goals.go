@@ -72,6 +72,9 @@ func goals() (l []goal) {
 		goal{httpBigServer, "peak memory × raw", 1.1, false, slower("goldwire", "raw", serverPeak)},
 		goal{"5000 idle: session", "kB each", 2, false, func(e *experiment) float64 { return e.subject("goldwire").of(perStream) / 1024 }},
 	)
+	for _, name := range []string{bigServer, httpBigServer} {
+		l = append(l, goal{name, "MB added, text from a reader", 4, false, func(e *experiment) float64 { return e.subject("goldwire, streamed").of(serverAdded) / megabyte }})
+	}
 	for _, kind := range []string{load.IdleStream, load.IdleListen} {
 		l = append(l,
 			goal{"5000 idle: " + kind, "memory × raw", 1.1, false, slower("goldwire", "raw", perStream)},

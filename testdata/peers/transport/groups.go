@@ -266,14 +266,14 @@ func bigResults(p programs) []*experiment {
 	stdioPair := &experiment{name: "stdio, own client and server, 16 MiB result", kind: large}
 	overHTTP := &experiment{name: "HTTP server, 16 MiB result", kind: large}
 	httpPair := &experiment{name: "HTTP, own client and server, 16 MiB result", kind: large}
-	for _, m := range append(httpModes(legacy), mode{"raw, buffer of the right size", "raw", "sized"}, mode{"raw, streamed", "raw", "stream"}) {
+	for _, m := range append(httpModes(legacy), mode{"raw, buffer of the right size", "raw", "sized"}, mode{"raw, streamed", "raw", "stream"}, mode{"goldwire, streamed", "goldwire", "stream"}) {
 		over := []string{"-big", "-over", "http"}
 		if !strings.HasSuffix(m.name, " SSE") {
 			name := strings.TrimSuffix(m.name, " JSON")
 			stdio.afresh(name, func() (load.Result, error) {
 				return load.BigStdio(p.server(m.program, m.mode), false, load.Budget{Calls: few})
 			})
-			if m.program != "raw" {
+			if m.program != "raw" && m.mode != "stream" {
 				stdioPair.afresh(name, once(p.pair(m.program, m.mode, "-big"), few))
 			}
 		}
@@ -283,7 +283,7 @@ func bigResults(p programs) []*experiment {
 		if m.program == "gosdk" {
 			over = append(over, "-revision", legacy) // its server with sessions has no other
 		}
-		if m.program != "raw" {
+		if m.program != "raw" && m.mode != "stream" {
 			httpPair.afresh(m.name, once(p.pair(m.program, m.mode, over...), few))
 		}
 	}

@@ -60,6 +60,7 @@ func p999(r load.Result) float64 { return r.P999 }
 func rate(r load.Result) float64 { return r.Rate }
 
 func serverPeak(r load.Result) float64  { return r.ServerPeak }
+func serverAdded(r load.Result) float64 { return r.ServerPeak - r.ServerRSS }
 func serverAlloc(r load.Result) float64 { return r.ServerAlloc }
 func clientAlloc(r load.Result) float64 { return r.ClientAlloc }
 func perStream(r load.Result) float64   { return r.PerStream }
@@ -149,7 +150,7 @@ var columns = map[kind][]column{
 	large: {
 		number("ms", millisecond, p50),
 		number("server peak MB", megabyte, serverPeak),
-		number("added", megabyte, func(r load.Result) float64 { return r.ServerPeak - r.ServerRSS }),
+		number("added", megabyte, serverAdded),
 		number("allocated", megabyte, serverAlloc),
 		number("client peak MB", megabyte, func(r load.Result) float64 { return r.ClientPeak }),
 		number("added", megabyte, func(r load.Result) float64 { return r.ClientPeak - r.ClientRSS }),

@@ -1,10 +1,12 @@
 // Command goldwire is this repository: the generated servers of both eras,
-// and their clients.
+// and their clients. With -mode stream the text of a large result comes from a
+// reader.
 package main
 
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	legacy "github.com/goldwire/goldwire/generated/mcp/v20251125"
 	modern "github.com/goldwire/goldwire/generated/mcp/v20260728"
@@ -43,6 +45,9 @@ func call(ctx context.Context, tool string, arguments wire.Raw) (string, error) 
 		return a.Message, err
 	case "big":
 		a, err := args.Decode[bigArguments](arguments)
+		if err == nil && streamed {
+			return "", &jsonrpc.TextStream{Reader: strings.NewReader(load.Big(a.Size))}
+		}
 		return load.Big(a.Size), err
 	}
 	return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no such tool"}
@@ -83,9 +88,15 @@ func server() jsonrpc.Binder {
 	)
 }
 
-func stdio(string) error { return jsonrpc.Serve(context.Background(), jsonl.Stdio(), server()) }
+var streamed bool // set before anything is served
 
-func handler(string) (http.Handler, error) {
+func stdio(mode string) error {
+	streamed = mode == "stream"
+	return jsonrpc.Serve(context.Background(), jsonl.Stdio(), server())
+}
+
+func handler(mode string) (http.Handler, error) {
+	streamed = mode == "stream"
 	h := streamhttp.NewHandler(server())
 	return h, h.Err()
 }
