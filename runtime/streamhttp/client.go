@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -57,7 +58,7 @@ type Endpoint struct {
 	NoStream bool
 	// KeepAlive is how often servers write a comment on a stream that is
 	// otherwise silent. A proxy that holds back what it should pass on is
-	// told by it. 0 means 15 s.
+	// told by it. 0 means 15 s, negative does not look for one.
 	KeepAlive time.Duration
 	// CloseTimeout bounds how long closing waits for the end of the session.
 	// 0 means 3 s.
@@ -130,7 +131,7 @@ func (e *Endpoint) Dial(ctx context.Context) (jsonrpc.Link, error) {
 	}
 	for name, values := range e.Header {
 		if name = http.CanonicalHeaderKey(name); !ownHeader(name) {
-			l.header[name] = values
+			l.header[name] = slices.Clone(values)
 		}
 	}
 	if user := u.User; user != nil {

@@ -133,6 +133,9 @@ func (l *Link) fly(parent context.Context, x *flight, f jsonrpc.Frame, hd *outgo
 	if parent.Done() != nil {
 		stop = context.AfterFunc(parent, cancel)
 	}
+	if x.w != nil && x.w.Done() { // before Wake could find it
+		cancel()
+	}
 	done := func() {
 		stop()
 		cancel()

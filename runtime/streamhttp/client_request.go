@@ -17,6 +17,7 @@ import (
 const (
 	maxRedirects = 5
 	maxErrorBody = 64 << 10 // what is read of the body of a failure
+	errorTime    = 2 * time.Second
 )
 
 // body is the body of one request. The pool may go on reading it after the
@@ -187,7 +188,11 @@ func port(u *url.URL) string {
 
 // discard lets a connection be used again, if that takes no time.
 func discard(resp *http.Response) {
-	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+	if resp.ContentLength != 0 {
+		t := time.AfterFunc(drainTime, func() { _ = resp.Body.Close() })
+		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+		t.Stop()
+	}
 	_ = resp.Body.Close()
 }
 
@@ -242,7 +247,9 @@ func (l *Link) failure(resp *http.Response, id jsonrpc.ID) error {
 			break
 		}
 	}
+	t := time.AfterFunc(errorTime, func() { _ = resp.Body.Close() }) // the status is what counts
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	t.Stop()
 	_ = resp.Body.Close()
 	e.Body = l.redact(data)
 	if err != nil || len(data) == 0 {

@@ -172,17 +172,6 @@ var slow = map[string]func(w http.ResponseWriter, r *http.Request, m *msg){
 			time.Sleep(time.Second)
 		}
 	},
-	"a failure without end": func(w http.ResponseWriter, r *http.Request, m *msg) {
-		w.WriteHeader(500)
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
-	},
-	"a redirect without end": func(w http.ResponseWriter, r *http.Request, m *msg) {
-		w.Header().Set("Location", "/x")
-		w.WriteHeader(307)
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
-	},
 }
 
 func TestClientDeadlines(t *testing.T) {
@@ -252,15 +241,34 @@ func TestClientDeadlines(t *testing.T) {
 			require.Empty(t, s.of("notifications/cancelled"), "initialize is never cancelled")
 		})
 		bubble(t, name+", at a notification", func(t *testing.T, s *script, e *Endpoint) {
-			if name == "a failure without end" {
-				t.Skip("its status is enough")
-			}
 			s.on["notifications/initialized"] = serve
 			start := time.Now()
 			if r, err := legacy.Connect(t.Context(), e, legacy.Client{}); err == nil { // the status came
 				require.NoError(t, r.Close())
 			}
 			require.LessOrEqual(t, time.Since(start), sendTimeout)
+		})
+	}
+	for name, finish := range map[string]int{"a failure whose body does not end": 500, "a redirect whose body does not end": 307, "an acceptance whose body does not end": 202} {
+		bubble(t, name, func(t *testing.T, s *script, e *Endpoint) {
+			hang := func(w http.ResponseWriter, r *http.Request, m *msg) {
+				w.Header().Set("Location", "http://elsewhere.example/")
+				w.WriteHeader(finish)
+				_, _ = w.Write([]byte("so far"))
+				w.(http.Flusher).Flush()
+				<-r.Context().Done()
+			}
+			s.on["tools/call"], s.on["notifications/roots/list_changed"] = hang, hang
+			r := connect(t, e, legacy.Client{RootsListChanged: true, ListRoots: func(context.Context, *legacy.ListRootsParams) (*legacy.ListRootsResult, error) {
+				return &legacy.ListRootsResult{}, nil
+			}})
+			start := time.Now()
+			err := call(r)
+			require.NotErrorIs(t, err, jsonrpc.ErrTimeout)
+			require.ErrorContains(t, err, fmt.Sprint("HTTP ", finish))
+			err = r.RootsListChanged(t.Context(), nil)
+			require.Equal(t, finish == 202, err == nil)
+			require.LessOrEqual(t, time.Since(start), 2*errorTime)
 		})
 	}
 	bubble(t, "progress starts the clock again", func(t *testing.T, s *script, e *Endpoint) {
@@ -577,6 +585,15 @@ func TestClientSends202(t *testing.T) {
 		}
 		connect(t, e, legacy.Client{ToolListChanged: func(context.Context, *legacy.ToolListChangedParams) error { heard <- struct{}{}; return nil }})
 		<-heard
+	})
+	bubble(t, "a stream that lasts does not hold up the sender", func(t *testing.T, s *script, e *Endpoint) {
+		s.on["notifications/initialized"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+			stream(w)(": hi\n\n")
+			<-r.Context().Done()
+		}
+		start := time.Now()
+		connect(t, e, legacy.Client{})
+		require.Zero(t, time.Since(start))
 	})
 	bubble(t, "a 200 with nothing in it", func(t *testing.T, s *script, e *Endpoint) {
 		s.on["notifications/initialized"] = func(w http.ResponseWriter, r *http.Request, m *msg) { reply(w, 200, mediaJSON, "") }

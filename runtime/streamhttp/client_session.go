@@ -160,7 +160,16 @@ func (l *Link) send(parent context.Context, f jsonrpc.Frame, hd *outgoing) error
 	}
 }
 
-func (l *Link) postMessage(ctx context.Context, s *session, f jsonrpc.Frame, hd *outgoing) error {
+func (l *Link) postMessage(parent context.Context, s *session, f jsonrpc.Frame, hd *outgoing) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	stop := context.AfterFunc(parent, cancel)
+	lasting := false
+	defer func() {
+		if !lasting {
+			stop()
+			cancel()
+		}
+	}()
 	h := l.headers(s, f.Header)
 	h["Content-Type"] = jsonValue
 	h["Accept"] = bothValues
@@ -183,10 +192,22 @@ func (l *Link) postMessage(ctx context.Context, s *session, f jsonrpc.Frame, hd 
 			x.deliver(data, true, resp)
 		}
 	case mediaEvents:
-		src := l.watch(resp.Body, time.Now())
-		rd := sse.NewReader(src, l.max)
-		l.drain(x, rd, src, resp)
-		rd.Release()
+		if lasting = l.begin(); !lasting {
+			break
+		}
+		stop()
+		go func() { // it may last, and the sender does not wait for it
+			defer l.work.Done()
+			defer cancel()
+			defer context.AfterFunc(l.ctx, cancel)()
+			defer time.AfterFunc(sendTimeout, cancel).Stop()
+			src := l.watch(resp.Body, time.Now())
+			rd := sse.NewReader(src, l.max)
+			l.drain(x, rd, src, resp)
+			rd.Release()
+			_ = resp.Body.Close()
+		}()
+		return nil
 	}
 	_ = resp.Body.Close()
 	return nil

@@ -109,7 +109,11 @@ func (l *Link) openEvents(parent context.Context) (*oldStream, error) {
 		return fail(fmt.Sprintf("event not received: the first event is of type %q", clipValue(ev.Type)), "", nil)
 	}
 	// Resolved as a reference (RFC 3986, 5) against where the stream is.
-	post, err := l.url.Parse(string(bytes.TrimSpace(ev.Data)))
+	base := l.url
+	if resp.Request != nil && resp.Request.URL != nil {
+		base = resp.Request.URL // behind redirects
+	}
+	post, err := base.Parse(string(bytes.TrimSpace(ev.Data)))
 	switch {
 	case err != nil:
 		return fail("is no URL", "", nil)

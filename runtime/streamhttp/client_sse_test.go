@@ -96,6 +96,20 @@ func TestClientOfTwoEndpoints(t *testing.T) {
 			}
 		}
 	})
+	bubble(t, "an endpoint is relative to where the stream was redirected to", func(t *testing.T, s *script, e *Endpoint) {
+		twoEndpoints(s, e)
+		get := s.on["GET"]
+		s.on["GET"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+			if m.Path == "/mcp" {
+				w.Header().Set("Location", "/v2/sse")
+				w.WriteHeader(http.StatusFound)
+				return
+			}
+			get(&replacing{ResponseWriter: w, old: "/post", new: "../post"}, r, m)
+		}
+		connectOldest(t, e, oldest.Client{})
+		require.Equal(t, "/post", s.of("initialize")[0].Path)
+	})
 	bubble(t, "an endpoint that never comes", func(t *testing.T, s *script, e *Endpoint) {
 		e.Kind = TwoEndpoints
 		s.on["GET"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
@@ -198,6 +212,19 @@ func TestClientOfTwoEndpoints(t *testing.T) {
 		require.Equal(t, `/post{"jsonrpc":"2.0","id":"a","result":{"roots":[]}}`, <-answered)
 	})
 }
+
+// replacing changes what is written.
+type replacing struct {
+	http.ResponseWriter
+	old, new string
+}
+
+func (r *replacing) Write(b []byte) (int, error) {
+	_, err := io.WriteString(r.ResponseWriter, strings.ReplaceAll(string(b), r.old, r.new))
+	return len(b), err
+}
+
+func (r *replacing) Flush() { r.ResponseWriter.(http.Flusher).Flush() }
 
 func TestClientFallsBack(t *testing.T) {
 	bubble(t, "on the same link", func(t *testing.T, s *script, e *Endpoint) {
