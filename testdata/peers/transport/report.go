@@ -144,6 +144,9 @@ var columns = map[kind][]column{
 		number("server MB", megabyte, serverPeak),
 		number("client MB", megabyte, func(r load.Result) float64 { return r.ClientPeak }),
 		number("new connections", 1, conns),
+		{"server CPU × first", func(e *experiment, s *subject) string {
+			return digits(e.ratio(s.name, e.subjects[0].name, func(r load.Result) float64 { return r.ServerCPU }, false))
+		}},
 		{"P50 × first", func(e *experiment, s *subject) string { return digits(e.ratio(s.name, e.subjects[0].name, p50, false)) }},
 		{"first's calls/s ÷ this", func(e *experiment, s *subject) string { return digits(e.ratio(e.subjects[0].name, s.name, rate, true)) }},
 	},
