@@ -32,6 +32,7 @@ type carrier struct {
 var (
 	everywhere = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
 	overHTTP   = everywhere[1:] // Streamable HTTP
+	newest     = everywhere[3:] // one of each era
 	overSSE    = everywhere[:1] // HTTP+SSE
 )
 
@@ -46,7 +47,7 @@ var carriers = []carrier{
 	{"Streamable HTTP at a socket", false, overHTTP, func(t *testing.T, d dialect) jsonrpc.Dialer {
 		return serve(t, streamable(t, everyRevision(newWork())), false).endpoint(streamhttp.Any)
 	}},
-	{"Streamable HTTP/2 at a socket", false, overHTTP, func(t *testing.T, d dialect) jsonrpc.Dialer {
+	{"Streamable HTTP/2 at a socket", false, newest, func(t *testing.T, d dialect) jsonrpc.Dialer {
 		s := serve(t, streamable(t, d.server(newWork())), false)
 		var h2c http.Protocols
 		h2c.SetUnencryptedHTTP2(true)
@@ -54,7 +55,7 @@ var carriers = []carrier{
 		t.Cleanup(s.rt.CloseIdleConnections)
 		return s.endpoint(streamhttp.Streamable)
 	}},
-	{"Streamable HTTP of a child", false, overHTTP, func(t *testing.T, d dialect) jsonrpc.Dialer {
+	{"Streamable HTTP of a child", false, newest, func(t *testing.T, d dialect) jsonrpc.Dialer {
 		return streamhttp.URL(startHTTP(t).url)
 	}},
 	{"HTTP+SSE in memory", true, overSSE, func(t *testing.T, d dialect) jsonrpc.Dialer {
@@ -83,19 +84,21 @@ func serveStdio(t testing.TB, b jsonrpc.Binder) jsonrpc.Dialer {
 	return client
 }
 
-// each runs a test over every carrier in every revision that it carries.
+// each runs a test over every carrier in every revision that it carries: those
+// in memory in a bubble, the others all at once, since they spend their time
+// waiting.
 func each(t *testing.T, f func(*testing.T, dialect, jsonrpc.Dialer)) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	for _, c := range carriers {
 		for _, rev := range c.revisions {
 			d := dialects[slices.IndexFunc(dialects, func(d dialect) bool { return d.revision == rev })]
-			t.Run(c.name+"/"+rev, func(t *testing.T) {
-				if !c.bubble {
-					t.Parallel()
-					f(t, d, c.open(t, d))
-					return
-				}
-				synctest.Test(t, func(t *testing.T) { f(t, d, c.open(t, d)) })
-			})
+			run := func(t *testing.T) { f(t, d, c.open(t, d)) }
+			if c.bubble {
+				t.Run(c.name+"/"+rev, func(t *testing.T) { synctest.Test(t, run) })
+			} else {
+				wg.Go(func() { t.Run(c.name+"/"+rev, run) })
+			}
 		}
 	}
 }
@@ -140,12 +143,18 @@ after that: closed true
 func TestTransports(t *testing.T) {
 	require.Len(t, everywhere, len(dialects))
 	each(t, func(t *testing.T, d dialect, dialer jsonrpc.Dialer) {
-		require.Empty(t, cmp.Diff(seen, script(t, d, dialer)))
+		got, overtaken := script(t, d, dialer)
+		if want := seen; overtaken == 0 {
+			require.Empty(t, cmp.Diff(want, got))
+		} else { // a busy machine kept a handler from returning in time
+			require.ElementsMatch(t, strings.Split(want, "\n"), strings.Split(got, "\n"))
+		}
 	})
 }
 
-// script does everything that a client can do and tells what it saw.
-func script(t *testing.T, d dialect, dialer jsonrpc.Dialer) string {
+// script does everything that a client can do and tells what it saw, and how
+// many notifications an answer went past.
+func script(t *testing.T, d dialect, dialer jsonrpc.Dialer) (trace string, overtaken uint64) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var mu sync.Mutex
@@ -268,7 +277,8 @@ func script(t *testing.T, d dialect, dialer jsonrpc.Dialer) string {
 	tell("closed: %v", closed)
 	_, err = s.call(ctx, "echo", `{}`)
 	tell("after that: closed %v", errors.Is(err, jsonrpc.ErrClosed))
-	return b.String()
+	stats := s.conn.Stats()
+	return b.String(), stats.Count(jsonrpc.OvertakenNotification)
 }
 
 // refusal is the code and the message of the peer's error.
