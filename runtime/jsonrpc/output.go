@@ -40,15 +40,7 @@ func checkRaw(b wire.Raw) error {
 	if len(b) == 0 {
 		return nil // it is written as null, or not at all
 	}
-	d := decs.Get().(*wire.Dec)
-	d.Reset(b, wire.Options{Alias: true, MaxDepth: wire.HardMaxDepth})
-	_, err := d.Raw()
-	if err == nil {
-		err = d.End()
-	}
-	d.Reset(nil, wire.Options{})
-	decs.Put(d)
-	return err
+	return b.Check()
 }
 
 // eachRaw calls f for the raw values that v holds, until one fails.
