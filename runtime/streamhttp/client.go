@@ -230,6 +230,8 @@ type Link struct {
 	events    *oldStream // of HTTP+SSE, nil while the link is not of it
 	err       error      // why the link ended by itself
 	again     *restart   // of a session that is being begun again
+	heard     bool       // the server has answered something
+	lastErr   error      // of the last request, if the carrier failed
 	stream    StreamState
 	streamErr error
 	streaming context.CancelFunc // of the GET stream, nil if none was begun
@@ -266,14 +268,32 @@ var streamNames = [...]string{"none", "opening", "open", "refused", "failed"}
 // String is the state in a word.
 func (s StreamState) String() string { return streamNames[s] }
 
+// LinkState is how a link stands with its server.
+type LinkState uint8
+
+// The states of a link.
+const (
+	LinkIdle       LinkState = iota // nothing was sent yet
+	LinkConnecting                  // sent, and nothing heard yet
+	LinkReady                       // the server answers
+	LinkDegraded                    // the last request failed for the carrier, or the GET stream is lost
+	LinkClosed
+)
+
+var linkNames = [...]string{"idle", "connecting", "ready", "degraded", "closed"}
+
+// String is the state in a word.
+func (s LinkState) String() string { return linkNames[s] }
+
 // Status is a snapshot of a link.
 type Status struct {
+	State     LinkState   // what the rest comes to
+	LastErr   error       // why the last request failed, nil if it was answered
 	Revision  string      // of the session, "" without and for HTTP+SSE
 	Session   bool        // the server gave it an id
 	Calls     int         // requests that wait for their answer
 	Stream    StreamState // the GET stream
 	StreamErr error       // why it is not open, nil if nothing is wrong
-	Closed    bool        // the link is closed
 	// ProxySuspected: something between here and the server holds back what
 	// it should pass on at once.
 	ProxySuspected bool
@@ -292,7 +312,18 @@ func (l *Link) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.Revision = l.session.version
-	s.Session, s.Calls, s.Stream, s.StreamErr, s.Closed = l.session.id != "", len(l.calls), l.stream, l.streamErr, l.closed
+	s.LastErr = l.lastErr
+	switch {
+	case l.closed:
+		s.State = LinkClosed
+	case l.lastErr != nil, l.streamErr != nil:
+		s.State = LinkDegraded
+	case l.heard:
+		s.State = LinkReady
+	case len(l.calls) > 0:
+		s.State = LinkConnecting
+	}
+	s.Session, s.Calls, s.Stream, s.StreamErr = l.session.id != "", len(l.calls), l.stream, l.streamErr
 	return s
 }
 

@@ -91,6 +91,20 @@ func (l *Link) leave(x *flight) {
 	l.work.Done()
 }
 
+// judge remembers what came of a request.
+func (l *Link) judge(ctx context.Context, err error) {
+	if err != nil && ctx.Err() != nil {
+		return // it was given up
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, answered := err.(*jsonrpc.Error); err == nil || answered {
+		l.heard, l.lastErr = true, nil
+		return
+	}
+	l.lastErr = err
+}
+
 // Wake ends a call whose wait is over.
 func (l *Link) Wake(w jsonrpc.Waiter) {
 	l.mu.Lock()
@@ -142,6 +156,7 @@ func (l *Link) fly(parent context.Context, x *flight, f jsonrpc.Frame, hd *outgo
 		l.leave(x)
 	}
 	drain, err := l.call(ctx, x, f, hd)
+	l.judge(ctx, err)
 	if drain == nil {
 		done()
 		return err

@@ -34,7 +34,7 @@ func TestClientSession(t *testing.T) {
 		require.ElementsMatch(t, []string{
 			"POST initialize", "POST notifications/initialized session=s1", "GET session=s1", "POST tools/call session=s1", "DELETE session=s1",
 		}, s.seen())
-		require.True(t, link(r.Conn()).Status().Closed)
+		require.Equal(t, LinkClosed, link(r.Conn()).Status().State)
 		require.Error(t, call(r))
 	})
 	bubble(t, "no session id, no DELETE", func(t *testing.T, s *script, e *Endpoint) {
@@ -305,6 +305,61 @@ func TestClientHeaders(t *testing.T) {
 			require.Equal(t, http.Header{"Mcp-Session-Id": {"a"}}, h)
 		})
 	}
+}
+
+func TestClientState(t *testing.T) {
+	bubble(t, "of a link", func(t *testing.T, s *script, e *Endpoint) {
+		broken := false
+		s.on["ping"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+			if broken {
+				panic(http.ErrAbortHandler)
+			}
+			goodServer(w, r, m)
+		}
+		l, err := e.Dial(t.Context())
+		require.NoError(t, err)
+		conn := jsonrpc.NewConn(l, mustBind(t, legacy.Client{Options: quiet}), jsonrpc.ClientSide)
+		require.NoError(t, conn.Start())
+		state := func() LinkState { st := link(conn).Status(); return st.State }
+		require.Equal(t, LinkIdle, state())
+		require.NoError(t, conn.Ping(t.Context()))
+		require.Equal(t, LinkReady, state())
+		s.mu.Lock()
+		broken = true
+		s.mu.Unlock()
+		require.Error(t, conn.Ping(t.Context()))
+		require.Equal(t, LinkDegraded, state())
+		require.Error(t, link(conn).Status().LastErr)
+		s.mu.Lock()
+		broken = false
+		s.mu.Unlock()
+		require.NoError(t, conn.Ping(t.Context()))
+		require.Equal(t, LinkReady, state())
+		require.NoError(t, conn.Close(t.Context()))
+		require.Equal(t, "closed", state().String())
+	})
+	bubble(t, "while the first answer is out", func(t *testing.T, s *script, e *Endpoint) {
+		s.on["initialize"] = func(w http.ResponseWriter, r *http.Request, m *msg) { <-r.Context().Done() }
+		l, err := e.Dial(t.Context())
+		require.NoError(t, err)
+		conn := jsonrpc.NewConn(l, mustBind(t, legacy.Client{Options: quiet}), jsonrpc.ClientSide)
+		require.NoError(t, conn.Start())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = jsonrpc.InitializeRaw(t.Context(), conn, wire.Raw(`{}`))
+		}()
+		synctest.Wait()
+		require.Equal(t, LinkConnecting, link(conn).Status().State)
+		require.NoError(t, conn.Close(t.Context()))
+		<-done
+	})
+}
+
+func mustBind(t *testing.T, b jsonrpc.Binder) jsonrpc.Chooser {
+	ch, err := b.Bind()
+	require.NoError(t, err)
+	return ch
 }
 
 func TestClientURL(t *testing.T) {
