@@ -3,11 +3,12 @@
 import { createServer } from 'node:http';
 
 export const note = { uri: 'test://note', text: 'a note' };
-export const tools = ['steps', 'burst', 'wait', 'cancelled', 'change'];
+export const tools = ['steps', 'burst', 'wait', 'cancelled', 'change', 'ask'];
+export const root = { uri: 'file:///matrix' };
 
 let cancelled = 0;
 
-/** run is what a tool does; progress and change are how it tells. */
+/** run is what a tool but ask does; progress and change are how it tells. */
 export async function run(tool, signal, progress, change) {
   switch (tool) {
     case 'steps':
@@ -102,6 +103,10 @@ export async function play(revision, dial) {
     async read() {
       const text = await c.read(note.uri);
       if (text !== note.text) throw new Error(`the note reads ${text}`);
+    },
+    async ask() {
+      const text = await c.call('ask');
+      if (text !== root.uri) throw new Error(`the server got the root ${text}`);
     },
     async subscribe() {
       await c.subscribe(note.uri);

@@ -7,9 +7,9 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { ResourceUpdatedNotificationSchema, SubscribeRequestSchema, UnsubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { ListRootsRequestSchema, ResourceUpdatedNotificationSchema, SubscribeRequestSchema, UnsubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { randomUUID } from 'node:crypto';
-import { flags, listen, note, play, run, tools } from './script.mjs';
+import { flags, listen, note, play, root, run, tools } from './script.mjs';
 
 const f = flags();
 
@@ -17,6 +17,7 @@ function server() {
   const s = new McpServer({ name: 'typescript', version: '1.32.2' }, { capabilities: { tools: {}, resources: { subscribe: true } } });
   for (const name of tools) {
     s.registerTool(name, {}, async extra => {
+      if (name === 'ask') return { content: [{ type: 'text', text: (await s.server.listRoots()).roots[0].uri }] };
       const token = extra._meta?.progressToken;
       const text = await run(name, extra.signal,
         async done => { if (token !== undefined) await extra.sendNotification({ method: 'notifications/progress', params: { progressToken: token, progress: done } }); },
@@ -59,7 +60,8 @@ function serveSSE() {
 }
 
 async function dial(updated) {
-  const c = new Client({ name: 'typescript', version: '1.32.2' });
+  const c = new Client({ name: 'typescript', version: '1.32.2' }, { capabilities: { roots: {} } });
+  c.setRequestHandler(ListRootsRequestSchema, async () => ({ roots: [root] }));
   c.setNotificationHandler(ResourceUpdatedNotificationSchema, n => updated(n.params.uri));
   const transport = {
     stdio: () => new StdioClientTransport({ command: f.rest[0], args: f.rest.slice(1) }),

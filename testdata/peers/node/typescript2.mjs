@@ -3,10 +3,10 @@
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
-import { McpServer, createMcpHandler } from '@modelcontextprotocol/server';
+import { McpServer, createMcpHandler, inputRequired, inputResponse } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { randomUUID } from 'node:crypto';
-import { flags, listen, note, play, run, tools } from './script.mjs';
+import { flags, listen, note, play, root, run, tools } from './script.mjs';
 
 const modern = '2026-07-28';
 const f = flags();
@@ -16,6 +16,11 @@ function server(notify) {
   const s = new McpServer({ name: 'typescript', version: '2.4.0' }, { capabilities: { tools: {}, resources: { subscribe: true } } });
   for (const name of tools) {
     s.registerTool(name, {}, async ctx => {
+      if (name === 'ask') {
+        const answer = inputResponse(ctx.mcpReq.inputResponses, 'roots');
+        if (answer.kind !== 'roots') return inputRequired({ inputRequests: { roots: inputRequired.listRoots() } });
+        return { content: [{ type: 'text', text: answer.roots[0].uri }] };
+      }
       const token = ctx.mcpReq._meta?.progressToken;
       const text = await run(name, ctx.mcpReq.signal,
         async done => { if (token !== undefined) await ctx.mcpReq.notify({ method: 'notifications/progress', params: { progressToken: token, progress: done } }); },
@@ -46,7 +51,8 @@ function serveHTTP() {
 
 async function dial(updated) {
   const options = f.detect ? { versionNegotiation: { mode: 'auto' } } : f.revision === modern ? { versionNegotiation: { mode: { pin: modern } } } : { supportedProtocolVersions: [f.revision] };
-  const c = new Client({ name: 'typescript', version: '2.4.0' }, options);
+  const c = new Client({ name: 'typescript', version: '2.4.0' }, { ...options, capabilities: { roots: {} } });
+  c.setRequestHandler('roots/list', async () => ({ roots: [root] }));
   c.setNotificationHandler('notifications/resources/updated', n => updated(n.params.uri));
   const transport = {
     stdio: () => new StdioClientTransport({ command: f.rest[0], args: f.rest.slice(1) }),

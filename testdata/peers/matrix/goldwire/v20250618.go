@@ -25,6 +25,13 @@ func server20250618() jsonrpc.Binder {
 			return &r, nil
 		},
 		CallTool: func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+			if p.Name == script.ToolAsk {
+				r, err := mcp.Peer(ctx).ListRoots(ctx, nil)
+				if err != nil {
+					return nil, err
+				}
+				return &mcp.CallToolResult{Content: []mcp.ContentBlock{&mcp.TextContent{Text: r.Roots[0].URI}}}, nil
+			}
 			text, err := run(ctx, p.Name)
 			if err != nil {
 				return nil, err
@@ -48,6 +55,9 @@ func client20250618(updated func(uri string)) mcp.Client {
 		ResourceUpdated: func(_ context.Context, p *mcp.ResourceUpdatedParams) error {
 			updated(p.URI)
 			return nil
+		},
+		ListRoots: func(context.Context, *mcp.ListRootsParams) (*mcp.ListRootsResult, error) {
+			return &mcp.ListRootsResult{Roots: []mcp.Root{{URI: script.RootURI}}}, nil
 		},
 	}
 }

@@ -21,6 +21,16 @@ func server20260728() jsonrpc.Binder {
 			return &r, nil
 		},
 		CallTool: func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+			if p.Name == script.ToolAsk {
+				r, err := p.InputResponses.Roots("roots")
+				if err != nil {
+					return nil, err
+				}
+				if r == nil {
+					return nil, mcp.NewInputRequiredError(mcp.InputRequests{"roots": &mcp.ListRootsRequest{}}, nil)
+				}
+				return &mcp.CallToolResult{Content: []mcp.ContentBlock{&mcp.TextContent{Text: r.Roots[0].URI}}}, nil
+			}
 			text, err := run(ctx, p.Name)
 			if err != nil {
 				return nil, err
@@ -43,6 +53,9 @@ func client20260728(updated func(uri string)) mcp.Client {
 		ResourceUpdated: func(_ context.Context, p *mcp.ResourceUpdatedParams) error {
 			updated(p.URI)
 			return nil
+		},
+		ListRoots: func(context.Context, *mcp.ListRootsParams) (*mcp.ListRootsResult, error) {
+			return &mcp.ListRootsResult{Roots: []mcp.Root{{URI: script.RootURI}}}, nil
 		},
 	}
 }

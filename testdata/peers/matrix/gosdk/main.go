@@ -50,7 +50,14 @@ func server(revision string) *mcp.Server {
 	})
 	for _, name := range script.Tools {
 		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			text, err := script.Run(ctx, name, func(done float64) error {
+			if name == script.ToolAsk {
+				r, ok := r.Params.InputResponses["roots"].(*mcp.ListRootsResult)
+				if !ok {
+					return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}}, nil
+				}
+				return text(r.Roots[0].URI), nil
+			}
+			said, err := script.Run(ctx, name, func(done float64) error {
 				token := r.Params.GetProgressToken()
 				if token == nil {
 					return nil
@@ -62,13 +69,17 @@ func server(revision string) *mcp.Server {
 			if err != nil {
 				return nil, err
 			}
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+			return text(said), nil
 		})
 	}
 	s.AddResource(&mcp.Resource{URI: script.NoteURI, Name: "note"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: script.NoteURI, Text: script.NoteText}}}, nil
 	})
 	return s
+}
+
+func text(s string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 }
 
 func dial(ctx context.Context, t script.Target) (*script.Client, error) {
@@ -94,6 +105,7 @@ func dial(ctx context.Context, t script.Target) (*script.Client, error) {
 			}
 		},
 	})
+	c.AddRoots(&mcp.Root{URI: script.RootURI})
 	var o mcp.ClientSessionOptions
 	if !t.Detect {
 		o.ProtocolVersion = t.Revision

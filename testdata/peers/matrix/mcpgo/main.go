@@ -26,6 +26,16 @@ func newServer() *server.MCPServer {
 	s := server.NewMCPServer("mcp-go", "1.2.1", server.WithToolCapabilities(true), server.WithResourceCapabilities(true, true))
 	for _, name := range script.Tools {
 		s.AddTool(mcp.NewTool(name), func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if name == script.ToolAsk {
+				answer, ok := r.Params.InputResponses["roots"]
+				if !ok {
+					return server.NewInputRequestBuilder("").Roots("roots").ToolResult(), nil
+				}
+				if err := answer.DecodeFor(mcp.MethodListRoots); err != nil {
+					return nil, err
+				}
+				return mcp.NewToolResultText(answer.Roots.Roots[0].URI), nil
+			}
 			text, err := script.Run(ctx, name, func(done float64) error {
 				if r.Params.Meta == nil || r.Params.Meta.ProgressToken == nil {
 					return nil
@@ -47,26 +57,33 @@ func newServer() *server.MCPServer {
 	return s
 }
 
+type roots struct{}
+
+func (roots) ListRoots(context.Context, mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
+	return &mcp.ListRootsResult{Roots: []mcp.Root{{URI: script.RootURI}}}, nil
+}
+
 func dial(ctx context.Context, t script.Target) (*script.Client, error) {
-	var c *client.Client
+	var carrier transport.Interface
 	var err error
 	switch t.Carrier {
 	case "stdio":
-		c, err = client.NewStdioMCPClient(t.Command[0], nil, t.Command[1:]...)
+		carrier = transport.NewStdio(t.Command[0], nil, t.Command[1:]...)
 	case "http":
 		var o []transport.StreamableHTTPCOption
 		if t.Revision != mcp.ProtocolVersion20260728 && !t.Detect {
 			//lint:ignore SA1019 without it there are no notifications outside of calls in the older revisions
 			o = append(o, transport.WithContinuousListening())
 		}
-		c, err = client.NewStreamableHttpClient(t.URL, o...)
+		carrier, err = transport.NewStreamableHTTP(t.URL, o...)
 	case "sse":
-		c, err = client.NewSSEMCPClient(t.URL)
-	}
-	if err == nil {
-		err = c.Start(ctx) // over stdio too: without it there are no notifications
+		carrier, err = transport.NewSSE(t.URL)
 	}
 	if err != nil {
+		return nil, err
+	}
+	c := client.NewClient(carrier, client.WithRootsHandler(roots{}))
+	if err := c.Start(ctx); err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex

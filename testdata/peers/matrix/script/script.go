@@ -14,6 +14,7 @@
 //	wait       reports the progress 1, and ends when it is cancelled
 //	cancelled  says how many calls of wait were cancelled
 //	change     tells that the resource changed
+//	ask        asks for the client's roots, and says the URI of the first
 //
 // and the resource test://note, which reads "a note".
 package script
@@ -35,22 +36,24 @@ import (
 	"time"
 )
 
-// What the servers have.
+// What the servers have, and the root of each client.
 const (
 	ToolSteps     = "steps"
 	ToolBurst     = "burst"
 	ToolWait      = "wait"
 	ToolCancelled = "cancelled"
 	ToolChange    = "change"
+	ToolAsk       = "ask"
+	RootURI       = "file:///matrix"
 	NoteURI       = "test://note"
 	NoteText      = "a note"
 )
 
 // Tools are the names of the tools.
-var Tools = []string{ToolSteps, ToolBurst, ToolWait, ToolCancelled, ToolChange}
+var Tools = []string{ToolSteps, ToolBurst, ToolWait, ToolCancelled, ToolChange, ToolAsk}
 
 // Steps are what a client does, in this order.
-var Steps = []string{"open", "list", "progress", "burst", "cancel", "read", "subscribe", "close"}
+var Steps = []string{"open", "list", "progress", "burst", "cancel", "read", "ask", "subscribe", "close"}
 
 // Step is how one step went: a line of a client's stdout.
 type Step struct {
@@ -58,7 +61,7 @@ type Step struct {
 	Err  string `json:",omitempty"`
 }
 
-// Run is what a server does when a tool is called; progress reports progress
+// Run is what a server does when a tool but ask is called; progress reports progress
 // on the call, and change tells who subscribed that the resource changed.
 func Run(ctx context.Context, tool string, progress func(done float64) error, change func() error) (string, error) {
 	switch tool {
@@ -234,6 +237,11 @@ func (p *player) step(ctx context.Context, name string, t Target, dial func(cont
 		var text string
 		if text, err = p.c.Read(ctx, NoteURI); err == nil && text != NoteText {
 			err = fmt.Errorf("the note reads %q", text)
+		}
+	case "ask":
+		var text string
+		if text, err = p.c.Call(ctx, ToolAsk, func(float64) {}); err == nil && text != RootURI {
+			err = fmt.Errorf("the server got the root %q", text)
 		}
 	case "subscribe":
 		if err = p.c.Subscribe(ctx, NoteURI); err == nil {
