@@ -64,6 +64,7 @@ type typed struct {
 	want     string
 	optional bool
 	tells    bool // which arm of a union this is: with another value it may be one that nobody knows
+	raw      bool // it is kept as it comes
 }
 
 // wants goes down a value along the model.
@@ -128,7 +129,7 @@ func (m model) wantsRef(text wire.Raw, r ir.Ref, path string, out map[string]typ
 		ir.RawObject: "object", ir.ID: "string number", ir.Slice: "array", ir.Map: "object",
 	}[r.Kind]
 	if want != "" {
-		out[path] = typed{want: want}
+		out[path] = typed{want: want, raw: r.Kind == ir.RawObject}
 	}
 	switch r.Kind {
 	case ir.Named:

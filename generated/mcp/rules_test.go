@@ -1,0 +1,207 @@
+package mcp_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/gen/ir"
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// zero is what the Go zero value of a reference is written as.
+func (m model) zero(r ir.Ref) string {
+	switch r.Kind {
+	case ir.String, ir.Base64:
+		return `""`
+	case ir.Bool:
+		return "false"
+	case ir.Int, ir.Float:
+		return "0"
+	case ir.RawObject, ir.Map:
+		return "{}"
+	case ir.Slice:
+		return "[]"
+	case ir.Named:
+		x := m.byName[r.Name]
+		switch x.Kind {
+		case ir.Enum:
+			return `""`
+		case ir.OneOrMany:
+			return "[]"
+		case ir.MapOf, ir.KeyedRaw:
+			return "{}"
+		case ir.Alias:
+			return m.zero(ir.Ref{Kind: ir.Named, Name: x.Target})
+		case ir.Struct:
+			return m.zeroObject(x)
+		}
+	}
+	return "null"
+}
+
+func (m model) zeroObject(x *ir.Type) string {
+	var out []string
+	for _, f := range x.Fields {
+		switch {
+		case f.Const != "":
+			out = append(out, fmt.Sprintf("%q:%q", f.JSON, f.Const))
+		case !f.Required:
+		case f.Default != nil && f.Default.Zero:
+			out = append(out, fmt.Sprintf("%q:%s", f.JSON, f.Default.JSON))
+		default:
+			out = append(out, fmt.Sprintf("%q:%s", f.JSON, m.zero(f.Type)))
+		}
+	}
+	return "{" + strings.Join(out, ",") + "}"
+}
+
+// TestZeroTable holds exact bytes for every type of every revision. Of a Go
+// zero value each required member is written and no optional one; and what has
+// a member that is there but zero, false, empty or null keeps it.
+func TestZeroTable(t *testing.T) {
+	eachType(t, func(t *testing.T, m model, x *ir.Type, e entry) {
+		if x.Kind != ir.Struct {
+			return
+		}
+		require.Equal(t, m.zeroObject(x), string(e.json().AppendJSON(nil)))
+		for pick := range m.arms() {
+			for _, f := range []form{zeros, empty} {
+				text := m.example(x.Name, f, pick)
+				v, _, err := e.read([]byte(text), wire.Options{})
+				require.NoError(t, err, text)
+				require.Equal(t, text, string(v.AppendJSON(nil)))
+			}
+		}
+	})
+}
+
+// TestExtraNeverHidesAField holds for every type of every revision that a
+// member which is a field can neither be set as an unknown one nor, put there
+// by hand, be written twice.
+func TestExtraNeverHidesAField(t *testing.T) {
+	eachType(t, func(t *testing.T, m model, x *ir.Type, e entry) {
+		if x.Kind != ir.Struct {
+			return
+		}
+		v := e.json()
+		require.NoError(t, v.UnmarshalJSON([]byte(m.example(x.Name, least, 0))))
+		before := string(v.AppendJSON(nil))
+		set := v.(interface {
+			SetExtra(name string, value wire.Raw) error
+		})
+		extra := reflect.ValueOf(v).Elem().FieldByName("Extra").Addr().Interface().(*wire.Members)
+		for _, f := range x.Fields {
+			require.ErrorIs(t, set.SetExtra(f.JSON, wire.Raw("1")), wire.ErrDuplicate, f.JSON)
+			*extra = append(*extra, wire.Member{Name: f.JSON, Value: wire.Raw("1")})
+		}
+		require.Equal(t, before, string(v.AppendJSON(nil)))
+		if len(x.Fields) > 0 {
+			require.ErrorContains(t, v.Validate(), ": the name of a field")
+		}
+		*extra = nil
+		require.NoError(t, set.SetExtra("x-note", wire.Raw("1")))
+		require.NoError(t, set.SetExtra("x-note", wire.Raw("2")))
+		require.Equal(t, "2", wire.Raw(v.AppendJSON(nil)).Get("x-note").String())
+	})
+}
+
+// TestSmugglingAtEveryPath repeats members of each object of each example, as
+// they are spelled and with an escape: an error that names the place, and inside
+// raw values no error. In other letters a name is another member, which stays.
+func TestSmugglingAtEveryPath(t *testing.T) {
+	eachPlace(t, func(t *testing.T, e entry, text wire.Raw, p place, w typed, known bool) {
+		if p.raw.Kind() != wire.KindObject || len(p.raw) == 2 {
+			return
+		}
+		open := string(p.raw[:len(p.raw)-1])
+		n := 0
+		for k, v := range p.raw.Members() {
+			if n++; n > 2 || k == "" {
+				break
+			}
+			for _, again := range []string{string(wire.Quote(k)), fmt.Sprintf(`"\u%04x%s"`, k[0], k[1:])} {
+				changed := put(text, p, open+","+again+":"+string(v)+"}")
+				_, _, err := e.read([]byte(changed), wire.Options{})
+				if !known || w.raw {
+					if err != nil {
+						t.Fatalf("%s: %v: %s", p.path, err, changed)
+					}
+					continue
+				}
+				require.ErrorIs(t, err, wire.ErrDuplicate, changed)
+				require.Equal(t, under(p.path, k), errorAt(t, err))
+			}
+			if up := strings.ToUpper(k); up != k && p.raw.Get(up) == nil {
+				e.same(t, put(text, p, open+","+string(wire.Quote(up))+":"+string(v)+"}"))
+			}
+		}
+	})
+}
+
+// TestDepthOfTheWholeMessage holds in every revision that brackets are counted
+// from the start of the message, the envelope and raw values included, and that
+// the limit is 256.
+func TestDepthOfTheWholeMessage(t *testing.T) {
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"v","io.modelcontextprotocol/clientCapabilities":{}}`
+	for revision, decode := range decoders {
+		call := func(depth int) []byte { // of which the message, params and arguments are three
+			n := depth - 3
+			return []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a",` + meta + `,"arguments":{"a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}}}`)
+		}
+		_, answer, err := decode(call(256))
+		require.NoError(t, err, revision)
+		for _, depth := range []int{257, 1_000_000} {
+			_, _, err = decode(call(depth))
+			require.ErrorIs(t, err, wire.ErrDepth, "%s: %d", revision, depth)
+		}
+		result := func(depth int) jsonrpc.Frame {
+			n := depth - 2
+			return jsonrpc.Frame{Data: []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[],"x":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}}`)}
+		}
+		_, err = answer(result(256))
+		require.NoError(t, err, revision)
+		_, err = answer(result(257))
+		require.ErrorIs(t, err, wire.ErrDepth, revision)
+	}
+}
+
+// TestIDsInEveryRevision holds which ids a request may have, and that they come
+// back as they are written.
+func TestIDsInEveryRevision(t *testing.T) {
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"v","io.modelcontextprotocol/clientCapabilities":{}}`
+	for revision, decode := range decoders {
+		call := func(id string) []byte {
+			return []byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list","params":{` + meta + `}}`)
+		}
+		for _, id := range []string{`0`, `""`, `1.0`, `9007199254740993`, `12345678901234567890`, `-1`, `"a\"b"`} {
+			m, _, err := decode(call(id))
+			require.NoError(t, err, "%s: %s", revision, id)
+			require.Equal(t, id, wire.Raw(m.AppendJSON(nil)).Get("id").String(), revision)
+		}
+		for _, id := range []string{`null`, `1.5`, `true`, `[]`, `{}`} {
+			_, _, err := decode(call(id))
+			require.ErrorContains(t, err, "id", "%s: %s", revision, id)
+		}
+	}
+}
+
+// TestCutValues holds in every revision that completion values can be cut to
+// as many as may be sent, and that it is told whether any were.
+func TestCutValues(t *testing.T) {
+	eachRevision(t, func(t *testing.T, m model) {
+		for n, cut := range map[int]bool{0: false, 100: false, 101: true, 250: true} {
+			text := `{"values":[` + strings.TrimSuffix(strings.Repeat(`"a",`, n), ",") + `]}`
+			v, _, err := types[m.Revision]["Completion"].read([]byte(text), wire.Options{})
+			require.NoError(t, err)
+			require.Equal(t, cut, v.Validate() != nil)
+			require.Equal(t, cut, v.(interface{ CutValues() bool }).CutValues())
+			require.NoError(t, v.Validate())
+			require.Equal(t, min(n, 100), strings.Count(string(v.AppendJSON(nil)), `"a"`))
+		}
+	})
+}
