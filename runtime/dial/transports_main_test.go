@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -164,7 +165,8 @@ type host struct {
 // work is what the server does, in any revision.
 type work struct {
 	options jsonrpc.Options
-	ended   chan string // what became of the calls of wait
+	ended   chan string  // what became of the calls of wait
+	running atomic.Int64 // calls
 }
 
 func newWork() *work { return &work{options: quiet, ended: make(chan string, 4096)} }
@@ -172,6 +174,8 @@ func newWork() *work { return &work{options: quiet, ended: make(chan string, 409
 var tools = []string{"echo", "count", "wait", "ended", "ask", "log", "touch", "big"}
 
 func (w *work) call(ctx context.Context, tool string, arguments wire.Raw, h host) (string, error) {
+	defer w.running.Add(-1)
+	running := w.running.Add(1)
 	peer := jsonrpc.PeerOf(ctx)
 	text, _ := arguments.Get("text").Str()
 	n, _ := arguments.Get("n").Int()
@@ -195,6 +199,11 @@ func (w *work) call(ctx context.Context, tool string, arguments wire.Raw, h host
 		<-ctx.Done()
 		w.ended <- ctx.Err().Error()
 		return "", ctx.Err()
+	case "block": // as wait does, without a word
+		<-ctx.Done()
+		return "", ctx.Err()
+	case "running":
+		return fmt.Sprint(running - 1), nil
 	case "ended":
 		peer.Detach()
 		select {

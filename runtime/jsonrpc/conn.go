@@ -91,6 +91,7 @@ type Conn struct {
 	slots    []chan struct{} // callers that wait for a place among calls
 	gaveUp   map[int64]struct{}
 	gaveUpQ  []int64
+	early    *earlyCancels // nil for none
 	timer    *time.Timer
 	timerAt  time.Time // zero while the timer is not set
 	subs     map[string]struct{}

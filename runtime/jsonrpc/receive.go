@@ -598,6 +598,14 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 		c.refuse(ex, env, err)
 		return nil, nil
 	}
+	if c.rules.Overtakes && env.method != methodInitialize {
+		c.mu.Lock()
+		reason, ok := c.early.take(in.id)
+		c.mu.Unlock()
+		if ok {
+			in.cancel(reason)
+		}
+	}
 	e, err := c.prepare(in, env)
 	if err != nil {
 		in.inline = c.side == ClientSide
@@ -1307,13 +1315,19 @@ func (c *Conn) deliver(e *entry, in *inbound, params wire.Raw) {
 }
 
 // cancelled is the peer's notifications/cancelled. What it names and does not
-// run is ignored. Specification: basic/utilities/cancellation,
+// run is ignored, unless it may still come. Specification: basic/utilities/cancellation,
 // basic/patterns/cancellation (2026-07-28).
 func (c *Conn) cancelled(env *envelope) {
 	id, _ := idOf(env.params.Get("requestId"))
 	reason, _ := env.params.Get("reason").Str()
 	c.mu.Lock()
 	in := c.inflight.get(id)
+	if in == nil && c.rules.Overtakes {
+		if c.early == nil {
+			c.early = new(earlyCancels)
+		}
+		c.early.add(id, reason)
+	}
 	c.mu.Unlock()
 	if in != nil && in.method == methodInitialize && !in.svc.rules.Stateless {
 		in = nil // must not be cancelled

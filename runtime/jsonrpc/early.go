@@ -1,0 +1,46 @@
+package jsonrpc
+
+// maxEarly bounds the cancellations that are remembered for requests which may
+// still come.
+const maxEarly = 128
+
+// earlyCancels are cancellations that named nothing, over a carrier on which
+// they may have overtaken their request: without them that request would run
+// though its caller is gone. The oldest gives way.
+type earlyCancels struct {
+	ids     []ID
+	reasons map[ID]string
+}
+
+func (e *earlyCancels) add(id ID, reason string) {
+	if _, ok := e.reasons[id]; ok || id.IsZero() || id.tooLong() {
+		return
+	}
+	if e.reasons == nil {
+		e.reasons = map[ID]string{}
+	}
+	if len(e.ids) >= maxEarly {
+		delete(e.reasons, e.ids[0])
+		e.ids = append(e.ids[:0], e.ids[1:]...)
+	}
+	e.ids = append(e.ids, id)
+	e.reasons[id] = clip(reason, maxEcho)
+}
+
+// take returns the reason of a request's cancellation, if one came before it.
+func (e *earlyCancels) take(id ID) (reason string, ok bool) {
+	if e == nil {
+		return "", false
+	}
+	if reason, ok = e.reasons[id]; !ok {
+		return "", false
+	}
+	delete(e.reasons, id)
+	for i := range e.ids {
+		if e.ids[i] == id {
+			e.ids = append(e.ids[:i], e.ids[i+1:]...)
+			break
+		}
+	}
+	return reason, true
+}
