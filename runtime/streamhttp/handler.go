@@ -139,6 +139,7 @@ type Handler struct {
 	params paramTables
 
 	draining atomic.Bool
+	closed   atomic.Bool
 	requests atomic.Int64 // in progress
 	buffered atomic.Int64 // bytes of large bodies
 
@@ -338,8 +339,8 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 	}
 	var conns []*jsonrpc.Conn
 	for p := h.posts; p != nil; p = p.next {
-		if p.conn != nil && p.s == nil {
-			conns = append(conns, p.conn)
+		if c := p.live.Load(); c != nil {
+			conns = append(conns, c)
 		}
 	}
 	var resting []*serverSession
@@ -374,11 +375,12 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 // Close cancels what runs and ends all sessions and streams, without waiting.
 func (h *Handler) Close() {
 	h.draining.Store(true)
+	h.closed.Store(true)
 	h.mu.Lock()
 	var conns []*jsonrpc.Conn
 	for p := h.posts; p != nil; p = p.next {
-		if p.conn != nil && p.s == nil {
-			conns = append(conns, p.conn)
+		if c := p.live.Load(); c != nil {
+			conns = append(conns, c)
 		}
 	}
 	all := make([]*serverSession, 0, len(h.sessions))

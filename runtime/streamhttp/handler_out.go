@@ -88,6 +88,9 @@ func (h *Handler) newOutlet(w http.ResponseWriter, r *http.Request, f form) *out
 	}
 	hd["Cache-Control"] = []string{"no-cache, no-transform"}
 	hd["X-Accel-Buffering"] = []string{"no"}
+	if o.wait == 0 { // then not even as long as the HTTP server gives an answer
+		_ = o.rc.SetWriteDeadline(time.Time{})
+	}
 	w.WriteHeader(http.StatusOK)
 	if o.period > 0 {
 		o.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
@@ -30,11 +31,12 @@ type post struct {
 	held    int  // bytes of Handler.buffered
 	patient bool // it becomes a stream when it takes long
 
+	phase atomic.Uint32                // how far it is, for whoever watches
+	live  atomic.Pointer[jsonrpc.Conn] // conn, of a stateless request, for whoever ends it
+
 	// Guarded by Handler.mu.
 	prev, next *post
 	began      time.Time // reading, and then handling
-	reading    bool
-	watched    bool // for taking long
 
 	mu     sync.Mutex
 	done   bool // replied
@@ -43,6 +45,13 @@ type post struct {
 	stream *eventStream
 	wake   chan struct{} // of the request's goroutine, which waits for out or done
 }
+
+// The phases of a post.
+const (
+	reading  uint32 = iota // its body
+	handling               // for as long as it takes
+	patient                // until it has taken so long that it becomes a stream
+)
 
 type postKey struct{}
 
@@ -79,7 +88,7 @@ func (p *post) Value(key any) any {
 // belongs to, and lets a connection handle it. It returns the response that
 // stays open.
 func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) (o *outlet) {
-	p := &post{h: h, w: w, r: r, ctx: r.Context(), reading: true}
+	p := &post{h: h, w: w, r: r, ctx: r.Context()}
 	h.enlist(p)
 	defer func() {
 		if o == nil {
@@ -200,14 +209,15 @@ func (h *Handler) look() {
 	h.mu.Lock()
 	for p := h.posts; p != nil; p = p.next {
 		took := now.Sub(p.began)
-		switch {
-		case p.reading:
+		switch p.phase.Load() {
+		case reading:
 			if h.o.BodyTimeout > 0 && took >= h.o.BodyTimeout {
 				late = append(late, p)
 			}
-		case p.watched && took >= h.o.KeepAlive*3/4:
-			p.watched = false
-			slow = append(slow, p)
+		case patient:
+			if took >= h.o.KeepAlive*3/4 && p.phase.CompareAndSwap(patient, handling) {
+				slow = append(slow, p)
+			}
 		}
 	}
 	if h.watching = h.posts != nil; h.watching {
@@ -312,9 +322,16 @@ func (p *post) handle(data []byte) {
 		// The handler may take longer than the HTTP server gives an answer.
 		_ = http.NewResponseController(p.w).SetWriteDeadline(time.Time{})
 	}
-	p.h.mu.Lock()
-	p.reading, p.watched = false, p.patient
-	p.h.mu.Unlock()
+	if p.patient {
+		p.phase.Store(patient)
+	} else {
+		p.phase.Store(handling)
+	}
+	if p.s == nil {
+		if p.live.Store(p.conn); p.h.closed.Load() {
+			_ = p.conn.Close(p.ctx)
+		}
+	}
 	if p.apart {
 		go p.conn.Receive(p, p, f, false)
 	} else {
