@@ -231,7 +231,7 @@ type Link struct {
 	err       error      // why the link ended by itself
 	again     *restart   // of a session that is being begun again
 	heard     bool       // the server has answered something
-	lastErr   error      // of the last request, if the carrier failed
+	lastErr   error      // of the last request, if the carrier failed or let nobody through
 	stream    StreamState
 	streamErr error
 	streaming context.CancelFunc // of the GET stream, nil if none was begun
@@ -276,7 +276,7 @@ const (
 	LinkIdle       LinkState = iota // nothing was sent yet
 	LinkConnecting                  // sent, and nothing heard yet
 	LinkReady                       // the server answers
-	LinkDegraded                    // the last request failed for the carrier, or the GET stream is lost
+	LinkDegraded                    // the last request could not be made, or the GET stream is lost
 	LinkClosed
 )
 
@@ -288,7 +288,7 @@ func (s LinkState) String() string { return linkNames[s] }
 // Status is a snapshot of a link.
 type Status struct {
 	State     LinkState   // what the rest comes to
-	LastErr   error       // why the last request failed, nil if it was answered
+	LastErr   error       // why the last request could not be made, nil if it was answered in any way
 	Revision  string      // of the session, "" without and for HTTP+SSE
 	Session   bool        // the server gave it an id
 	Calls     int         // requests that wait for their answer

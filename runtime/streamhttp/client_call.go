@@ -98,11 +98,11 @@ func (l *Link) judge(ctx context.Context, err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, answered := err.(*jsonrpc.Error); err == nil || answered {
-		l.heard, l.lastErr = true, nil
+	if status := statusOf(err); err != nil && (broken(err) || transient(err) || errors.Is(err, ErrOutcomeUnknown) || status == http.StatusUnauthorized || status == http.StatusForbidden) {
+		l.lastErr = err
 		return
 	}
-	l.lastErr = err
+	l.heard, l.lastErr = true, nil
 }
 
 // Wake ends a call whose wait is over.
@@ -581,21 +581,14 @@ func (x *flight) deliver(data []byte, owned bool, resp *http.Response) {
 	l.r.Receive(l.ctx, x, f, false)
 }
 
-// stray deals with an answer that is not to the request of its stream. The
-// receiver counts it, unless it would take it for the answer to another request
-// under way.
+// stray deals with an answer that is not to the request of its stream. It must
+// not be taken for the answer to another request under way, and the receiver
+// only counts it.
 func (x *flight) stray(p peeked, f jsonrpc.Frame) {
-	l := x.l
 	x.other = string(p.id.AppendJSON(nil))
-	l.notice(Notice{Kind: WrongAnswer, Method: x.method, Err: &NoAnswerError{ID: x.id, Other: x.other}})
-	l.mu.Lock()
-	waiting := false
-	for other := range l.calls {
-		waiting = waiting || other.id == p.id
-	}
-	l.mu.Unlock()
-	if !waiting && !x.keep {
-		l.r.Receive(l.ctx, x, f, false)
+	x.l.notice(Notice{Kind: WrongAnswer, Method: x.method, Err: &NoAnswerError{ID: x.id, Other: x.other}})
+	if c, ok := x.l.r.(interface{ Stray(jsonrpc.Frame) }); ok {
+		c.Stray(f)
 	}
 }
 
