@@ -6,6 +6,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	// What printed code imports is compiled by a go command that these tests
+	// start, which the cache of test results does not see. So it is a part of
+	// this binary: when it changes, they run again.
+	_ "github.com/goldwire/goldwire/runtime/jsonrpc"
+	_ "github.com/goldwire/goldwire/runtime/revision"
+	_ "github.com/goldwire/goldwire/runtime/wire"
 )
 
 // sequential names tests of one goroutine that work for long: the race
