@@ -20,6 +20,7 @@ import (
 //	shared:                # members that several types have
 //	  - of: ["*.nextCursor", "*Params.task"]
 //	    text: …
+//	until: 2026-07-28      # texts may be of later revisions, which are not there
 //	docs:
 //	  Completion:          # a Go name
 //	    text: Completion is …
@@ -40,6 +41,7 @@ import (
 // say which say nothing about anything. They are for one goroutine.
 type Docs struct {
 	file   string
+	until  string // "" = all revisions that it speaks of are there
 	place  *docText
 	pkg    *docText
 	shared []*sharedDoc
@@ -115,6 +117,15 @@ func ParseDocs(file string, data []byte, revisions []string) (*Docs, error) {
 	}
 	err = r.mapping(f.Docs[0].Body, func(key string, at, v ast.Node) (err error) {
 		switch key {
+		case "until":
+			if len(d.order) > 0 || d.place != nil || d.pkg != nil || d.shared != nil {
+				return r.err(at, "until has to come first")
+			}
+			if _, ok := v.(*ast.StringNode); !ok {
+				return r.err(v, "want a revision")
+			}
+			d.until = v.GetToken().Value
+			r.until = d.until
 		case "place":
 			d.place, err = r.text(v)
 		case "package":
@@ -140,6 +151,7 @@ func ParseDocs(file string, data []byte, revisions []string) (*Docs, error) {
 type docsReader struct {
 	file      string
 	revisions []string
+	until     string // later revisions may be named
 }
 
 func (r *docsReader) err(n ast.Node, format string, args ...any) error {
@@ -334,7 +346,7 @@ func (r *docsReader) when(key string, at ast.Node) (from, to string, err error) 
 		return "", "", r.err(at, "%q: want a revision, from or to one, or one to a later one", key)
 	}
 	for _, rev := range []string{from, to} {
-		if rev != "" && !slices.Contains(r.revisions, rev) {
+		if rev != "" && !slices.Contains(r.revisions, rev) && (r.until == "" || rev <= r.until) {
 			return "", "", r.err(at, "revision %q is not known (known: %v)", rev, r.revisions)
 		}
 	}
@@ -422,9 +434,10 @@ func (d *Docs) Place(revision string) string {
 
 // Unused gives an error of type [*DocsError] for each text that was never
 // asked for, joined: it speaks of something that no revision has, or that does
-// not exist in the revisions it is for.
+// not exist in the revisions it is for. Texts that reach until some revision may
+// be of a later one: then it gives nil.
 func (d *Docs) Unused() error {
-	if d == nil {
+	if d == nil || d.until != "" {
 		return nil
 	}
 	var errs []error

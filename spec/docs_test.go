@@ -190,3 +190,24 @@ func TestDocsFile(t *testing.T) {
 		}
 	}
 }
+
+// TestDocsUntil holds that texts of later revisions may stand in a file that
+// says so, and only there.
+func TestDocsUntil(t *testing.T) {
+	const texts = "docs:\n  A:\n    text:\n      to 2025-06-18: Old.\n      from 2099-01-01: New.\n  B: B.\n"
+	_, err := spec.ParseDocs("docs.yaml", []byte(texts), known)
+	require.ErrorContains(t, err, `revision "2099-01-01" is not known`)
+	d, err := spec.ParseDocs("docs.yaml", []byte("until: \"2025-06-18\"\n"+texts), known)
+	require.NoError(t, err)
+	require.Equal(t, []string{"Old."}, d.Text(known[2], "A", ""))
+	require.NoError(t, d.Unused())
+	_, err = spec.ParseDocs("docs.yaml", []byte("until: \"2025-06-18\"\n"+strings.Replace(texts, "to 2025-06-18", "to 2025-06-17", 1)), known)
+	require.ErrorContains(t, err, `revision "2025-06-17" is not known`)
+	for _, c := range []struct{ text, want string }{
+		{"docs:\n  B: B.\nuntil: \"2025-06-18\"\n", "docs.yaml:3: until has to come first"},
+		{"until: []\n", "docs.yaml:1: want a revision"},
+	} {
+		_, err := spec.ParseDocs("docs.yaml", []byte(c.text), known)
+		require.EqualError(t, err, c.want)
+	}
+}

@@ -29,10 +29,18 @@ func TestDocsComplete(t *testing.T) {
 	require.Empty(t, gaps, "write these texts in spec/docs.yaml; go run ./cmd/mcpgen docs lists them")
 }
 
-// edited is the data of the known revisions with docs.yaml changed.
-func edited(t *testing.T, edit func(docs string) string) fs.FS {
+// edited is data with docs.yaml changed.
+func edited(t *testing.T, base fs.FS, edit func(docs string) string) fs.FS {
 	t.Helper()
-	out := spectest.Files()
+	out := fstest.MapFS{}
+	require.NoError(t, fs.WalkDir(base, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(base, name)
+		out[name] = &fstest.MapFile{Data: data}
+		return err
+	}))
 	docs := string(out["docs.yaml"].Data)
 	text := edit(docs)
 	require.NotEqual(t, docs, text)
@@ -101,7 +109,7 @@ func TestDocsGaps(t *testing.T) {
 			}
 			edit = dropped(`  - of: ["*.createdAt"]`)
 		}
-		gaps, err := build.Gaps(edited(t, edit))
+		gaps, err := build.Gaps(edited(t, spectest.Files(), edit))
 		require.NoError(t, err, c.first)
 		var got []string
 		for _, g := range gaps {
@@ -109,7 +117,7 @@ func TestDocsGaps(t *testing.T) {
 		}
 		require.Equal(t, c.want, got, c.first)
 	}
-	gaps, err := build.Gaps(edited(t, dropped("package:")))
+	gaps, err := build.Gaps(edited(t, spectest.Files(), dropped("package:")))
 	require.NoError(t, err)
 	require.Len(t, gaps, 5)
 	require.Equal(t, "2024-11-05: package", gaps[0].String())
@@ -128,7 +136,7 @@ func TestDocsUnused(t *testing.T) {
 		{`["*.createdAt"]`, `["*.createdAt", "Tool.name"]`, "no type has the member Tool.name, or each has a text of its own"},
 		{`["*.createdAt"]`, `["*.createdAt", "Tool*.icons"]`, "want owner.member"},
 	} {
-		_, err := build.All(edited(t, func(docs string) string { return strings.Replace(docs, c.old, c.put, 1) }))
+		_, err := build.All(edited(t, spec.Files(), func(docs string) string { return strings.Replace(docs, c.old, c.put, 1) }))
 		require.ErrorContains(t, err, c.want)
 		require.Regexp(t, `^spec/docs\.yaml:[1-9][0-9]*: `, err.Error())
 		var e *spec.DocsError

@@ -26,7 +26,8 @@ func Revisions() []string {
 
 // Files gives the embedded data, laid out as spec.Files, as it was when Newest was the newest:
 // without later revisions, and entries of common.json that a later revision
-// ended or began are as before. The result is the caller's.
+// ended or began are as before. Texts about what a later revision brought are
+// there, and nothing asks for them. The result is the caller's.
 func Files() fstest.MapFS {
 	out, err := until(spec.Files())
 	if err != nil {
@@ -56,6 +57,10 @@ func until(fsys fs.FS) (fstest.MapFS, error) {
 			data, err = sources(data)
 		case "common.json":
 			data, err = common(data)
+		case "docs.yaml":
+			if spec.Latest() > Newest {
+				data = append([]byte("until: \""+Newest+"\"\n"), data...)
+			}
 		}
 		out[p] = &fstest.MapFile{Data: data}
 		return err
