@@ -1,7 +1,9 @@
 package mcp_test
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goldwire/goldwire/gen/ir"
+	"github.com/goldwire/goldwire/runtime/jsonl"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -205,3 +208,40 @@ func TestCutValues(t *testing.T) {
 		}
 	})
 }
+
+// TestParamsAreRefusedWithTheirPlace holds in every revision that params which
+// break the schema are answered with -32602, and that the caller reads where.
+func TestParamsAreRefusedWithTheirPlace(t *testing.T) {
+	for revision, server := range servers {
+		t.Run(revision, func(t *testing.T) {
+			method, cases := "initialize", map[string]string{
+				``: "params are required",
+				`,"params":{"capabilities":[],"protocolVersion":"` + revision + `"}`:                                                           "capabilities: want an object, got an array",
+				`,"params":{"capabilities":{},"protocolVersion":"` + revision + `"}`:                                                           "clientInfo: missing",
+				`,"params":{"capabilities":{},"protocolVersion":"` + revision + `","clientInfo":{"name":"c","version":1}}`:                     "clientInfo.version: want a string, got a number",
+				`,"params":{"capabilities":{},"protocolVersion":"` + revision + `","clientInfo":{"name":"c","version":"1"},"capabilities":{}}`: "capabilities: duplicate member",
+			}
+			if revision == "2026-07-28" {
+				method, cases = "server/discover", map[string]string{
+					``:                       "params",
+					`,"params":{}`:           "_meta",
+					`,"params":{"_meta":{}}`: "protocolVersion",
+					`,"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":7}}`: "clientCapabilities",
+				}
+			}
+			for params, want := range cases {
+				in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"` + method + `"` + params + "}\n")
+				var out strings.Builder
+				require.NoError(t, jsonrpc.Serve(context.Background(), jsonl.Pipe(io.NopCloser(in), nopCloser{&out}), server))
+				answer := wire.Raw(strings.TrimSpace(out.String()))
+				require.Equal(t, "-32602", answer.Get("error").Get("code").String(), "%s: %s", params, answer)
+				message, _ := answer.Get("error").Get("message").Str()
+				require.Contains(t, message, want, params)
+			}
+		})
+	}
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
