@@ -4,9 +4,11 @@ package jsonrpc
 // still come.
 const maxEarly = 128
 
-// earlyCancels are cancellations that named nothing, over a carrier on which
-// they may have overtaken their request: without them that request would run
-// though its caller is gone. The oldest gives way.
+// earlyCancels are cancellations that named nothing. They may have overtaken
+// their request: over HTTP, where each message has a request of its own, and
+// anywhere when the goroutine that read the request was held up and another went
+// on reading. Without them that request would run though its caller is gone. The
+// oldest gives way.
 type earlyCancels struct {
 	ids     []ID
 	reasons map[ID]string
@@ -27,7 +29,7 @@ func (e *earlyCancels) add(id ID, reason string) {
 	e.reasons[id] = clip(reason, maxEcho)
 }
 
-// take returns the reason of a request's cancellation, if one came before it.
+// take forgets the cancellation of a request and returns its reason.
 func (e *earlyCancels) take(id ID) (reason string, ok bool) {
 	if e == nil {
 		return "", false

@@ -115,9 +115,6 @@ type CarrierRules struct {
 	// comes. Call reads it, also for a subscription, until w is done or ctx
 	// has ended.
 	CallStreams bool
-	// Overtakes: what the peer sent later may come earlier, and so may the
-	// cancellation of a request.
-	Overtakes bool
 }
 
 // CallCounter is a Receiver that knows how many calls wait for their answer. A

@@ -598,14 +598,6 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 		c.refuse(ex, env, err)
 		return nil, nil
 	}
-	if c.rules.Overtakes && env.method != methodInitialize {
-		c.mu.Lock()
-		reason, ok := c.early.take(in.id)
-		c.mu.Unlock()
-		if ok {
-			in.cancel(reason)
-		}
-	}
 	e, err := c.prepare(in, env)
 	if err != nil {
 		in.inline = c.side == ClientSide
@@ -730,6 +722,9 @@ func (c *Conn) register(in *inbound) *Error {
 	}
 	c.inflight.add(in)
 	c.handling.Add(1)
+	if reason, ok := c.early.take(in.id); ok && in.method != methodInitialize {
+		in.cancel(reason) // nobody waits for its context yet
+	}
 	return nil
 }
 
@@ -1322,7 +1317,7 @@ func (c *Conn) cancelled(env *envelope) {
 	reason, _ := env.params.Get("reason").Str()
 	c.mu.Lock()
 	in := c.inflight.get(id)
-	if in == nil && c.rules.Overtakes {
+	if in == nil {
 		if c.early == nil {
 			c.early = new(earlyCancels)
 		}

@@ -277,10 +277,6 @@ func (s *session) Start(r jsonrpc.Receiver) error {
 	return nil
 }
 
-// Carrier says that of two messages that were posted one after the other either
-// may come first.
-func (s *session) Carrier() jsonrpc.CarrierRules { return jsonrpc.CarrierRules{Overtakes: true} }
-
 // settle is how long a message may be handled before its POST is answered: it
 // is registered by then, and a cancellation that follows finds it.
 const settle = time.Millisecond

@@ -200,11 +200,8 @@ func (s *serverSession) Call(ctx context.Context, f jsonrpc.Frame, _ jsonrpc.Wai
 	return s.Send(ctx, f)
 }
 
-// Carrier says what HTTP is like: a client's connection comes and goes, and of
-// two requests that were sent one after the other either may come first.
-func (s *serverSession) Carrier() jsonrpc.CarrierRules {
-	return jsonrpc.CarrierRules{Outlives: true, Overtakes: true}
-}
+// Carrier says what HTTP is like: a client's connection comes and goes.
+func (s *serverSession) Carrier() jsonrpc.CarrierRules { return jsonrpc.CarrierRules{Outlives: true} }
 
 // Close is called by the connection, once.
 func (s *serverSession) Close(context.Context) error {
