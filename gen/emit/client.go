@@ -89,14 +89,21 @@ func (g *printer) remoteServer(f *jen.File, s *side) {
 	res := g.typ(m.Result)
 	docf(f, "%s is a server on the other end of a connection. Its methods call it; a method that the server does not advertise fails with "+
 		"jsonrpc.ErrNotAdvertised. All methods may be called from several goroutines at once.", name)
-	f.Type().Id(name).Struct(
-		jen.Comment("// Server holds what the server said of itself, and funcs only for what it"),
-		jen.Comment("// advertises, so that it can be served again as it is."),
-		jen.Id("Server"),
-		jen.Comment("// Capabilities is what the server advertises."),
-		jen.Id("Capabilities").Id(s.caps),
-		jen.Id("conn").Op("*").Add(jsonrpc("Conn")),
-	)
+	again := "Server holds what the server said of itself, and funcs only for what it advertises, so that it can be served again as it is: progress and " +
+		"cancellation go through, and errors as the server made them. "
+	if g.p.Stateless {
+		again += "Changes go through while a Listen for them is open. A request for input that the Client has no func for goes to the client that is served."
+	} else {
+		again += "Its Hub passes changes and log messages on. What the server asks reaches the funcs of the Client, which cannot know for which of several " +
+			"clients it is: to ask the client that is served, connect a RemoteServer for each, with a Client that declares what that one can do."
+	}
+	f.Type().Id(name).StructFunc(func(b *jen.Group) {
+		doc(b, wrap(again)...)
+		b.Id("Server")
+		b.Comment("// Capabilities is what the server advertises.")
+		b.Id("Capabilities").Id(s.caps)
+		b.Id("conn").Op("*").Add(jsonrpc("Conn"))
+	})
 	docf(f, "fill sets the embedded Server to what the server offers.")
 	f.Func().Params(recv).Id("fill").Params(jen.Id("res").Op("*").Id(m.Result)).BlockFunc(func(b *jen.Group) {
 		srv := r.Clone().Dot("Server")
@@ -128,6 +135,7 @@ func (g *printer) remoteServer(f *jen.File, s *side) {
 		for _, n := range s.notes {
 			b.Add(srv.Clone().Dot(n.Go).Op("=").Add(r).Dot(n.Go))
 		}
+		b.Add(srv.Clone().Dot("Hub").Op("=").Add(r).Dot("conn").Dot("Hub").Call())
 		b.Add(srv.Clone().Dot("Unknown").Op("=").Func().Params(ctx(), jen.Id("method").String(), jen.Id("params").Add(wire("Raw"))).Params(wire("Raw"), jen.Error()).Block(
 			jen.Return(jsonrpc("CallRaw").Call(jen.Id("ctx"), r.Clone().Dot("conn"), jen.Id("method"), jen.Id("params"))),
 		))

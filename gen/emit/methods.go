@@ -91,10 +91,44 @@ func (g *printer) methodTable(f *jen.File) {
 				flag("Paginated", m.Paginated)
 				flag("InputRequired", has(m, ir.InputRequired))
 				flag("Embedded", m.Embedded)
+				if gates := embeddedGates(m); m.Embedded && len(gates) > 0 {
+					v.Id("Gates").Op(":").Index().Add(jsonrpc("Gate")).Values(gates...)
+				}
 			})
 		}
 		rows.Line()
 	})
+}
+
+// embeddedGates are the capabilities that only some params of a method need.
+// Those of other methods are held where the call is made.
+func embeddedGates(m *ir.Method) (out []jen.Code) {
+	for _, gate := range m.Gates {
+		if gate.Server || gate.Advice {
+			continue
+		}
+		strs := func(list []string) jen.Code {
+			return jen.Index().String().ValuesFunc(func(l *jen.Group) {
+				for _, s := range list {
+					l.Lit(s)
+				}
+			})
+		}
+		out = append(out, jen.ValuesFunc(func(v *jen.Group) {
+			v.Id("Capability").Op(":").Lit(gate.Path)
+			v.Id("Members").Op(":").Add(strs(gate.Members))
+			if len(gate.Values) > 0 {
+				v.Id("Values").Op(":").Add(strs(gate.Values))
+			}
+			if gate.Absent {
+				v.Id("Absent").Op(":").True()
+			}
+			if gate.OrEmpty {
+				v.Id("OrEmpty").Op(":").True()
+			}
+		}))
+	}
+	return out
 }
 
 func has(m *ir.Method, o ir.Outcome) bool {
@@ -426,7 +460,8 @@ func (g *printer) inputRequired(f *jen.File) {
 		"when the Client has no func for what is asked, or when ten rounds were not enough.", name)
 	f.Type().Id(name).Struct(jen.Id(t.Name))
 	docf(f, "New%s asks for input: requests by a key of the server's choice, and a state that the client gives back as it is, or nil. "+
-		"At least one of the two has to be there. The state passes through the client's hands: sign it.", name)
+		"At least one of the two has to be there. A client may be asked only for what it declared with the request: for anything else, such as a form when it "+
+		"declared elicitation.url alone, the request is answered with jsonrpc.CodeMissingClientCapability. The state passes through the client's hands: sign it.", name)
 	f.Func().Id("New"+name).Params(jen.Id("requests").Id(requests.Type.Name), jen.Id("state").Op("*").String()).Op("*").Id(name).Block(
 		jen.Return(jen.Op("&").Id(name).Values(jen.Id(t.Name).Values(
 			jen.Id(requests.Name).Op(":").Id("requests"), jen.Id(state.Name).Op(":").Id("state"),

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -402,6 +403,7 @@ func (g *printer) register(b *jen.Group, s *side) {
 	}
 	for _, m := range s.reqs {
 		fn := s.recv().Dot(m.Go)
+		drop := g.dropTask(s, m)
 		allowNil := func(fn *jen.Statement) *jen.Statement {
 			if res := g.typ(m.Result); res.Kind == ir.Struct && !anyRequired(res) {
 				return jsonrpc("AllowNil").Call(fn)
@@ -416,13 +418,24 @@ func (g *printer) register(b *jen.Group, s *side) {
 		case wrapped:
 			b.If(s.isSet(m)).Block(handle(m, allowNil(jen.Func().Params(ctx(), jen.Id("p").Op("*").Id(wrapperName(g.typ(m.Params)))).
 				Params(jen.Op("*").Id(m.Result), jen.Error()).Block(
+				drop,
 				jen.Return(fn.Clone().Call(jen.Id("ctx"), g.unwrapped(m))),
 			))))
+		case drop != nil:
+			b.If(s.isSet(m)).Block(handle(m, jen.Func().Params(ctx(), jen.Id("p").Add(g.paramsType(m))).Params(jen.Op("*").Id(m.Result), jen.Error()).Block(
+				drop,
+				jen.Return(fn.Clone().Call(jen.Id("ctx"), jen.Id("p"))),
+			)))
 		case s.emptyList(m):
 			b.If(fn.Clone().Op("==").Nil().Op("&&").Add(s.isSet(s.mainList(m)))).Block(
-				fn.Clone().Op("=").Func().Params(jen.Qual("context", "Context"), g.paramsType(m)).Params(jen.Op("*").Id(m.Result), jen.Error()).Block(
-					jen.Return(jen.New(jen.Id(m.Result)), jen.Nil()),
-				),
+				fn.Clone().Op("=").Func().Params(jen.Id("_").Qual("context", "Context"), jen.Id("p").Add(g.paramsType(m))).Params(jen.Op("*").Id(m.Result), jen.Error()).BlockFunc(func(b *jen.Group) {
+					if cursor := field(g.typ(m.Params), "cursor"); cursor != nil {
+						b.If(jen.Id("p").Dot(cursor.Name).Op("!=").Nil()).Block( // nobody was given one
+							jen.Return(jen.Nil(), jsonrpc("NewError").Call(jsonrpc("CodeInvalidParams"), jen.Lit("params.cursor: no such cursor"))),
+						)
+					}
+					b.Return(jen.New(jen.Id(m.Result)), jen.Nil())
+				}),
 			)
 			b.Add(handle(m, fn))
 		case after[m.Name] != nil:
@@ -445,6 +458,51 @@ func (g *printer) register(b *jen.Group, s *side) {
 		b.Add(jsonrpc("HandleNotification").Call(jen.Id("svc"), jen.Id(m.Const), fn))
 	}
 	b.Return(jen.Id("svc"), jen.Nil())
+}
+
+// dropTask is what passes over the task member of params where the side does
+// not declare tasks for the method; nil for methods that know no tasks. The
+// params are the handler's own, so they may be changed.
+func (g *printer) dropTask(s *side, m *ir.Method) jen.Code {
+	if !has(m, ir.TaskCreated) {
+		return nil
+	}
+	for _, gate := range m.Gates {
+		if gate.Server != (s.from == ir.ServerToClient) || !slices.Equal(gate.Members, []string{"task"}) {
+			continue
+		}
+		for _, n := range s.flags {
+			if n.path != gate.Path {
+				continue
+			}
+			t := g.typ(m.Params)
+			drop := jen.Id("p").Dot(capital("task")).Op("=").Nil()
+			if t.Kind == ir.Union {
+				name := "drop" + t.Name + "Task"
+				g.armsFuncs[name] = func(f *jen.File) { g.dropFunc(f, name, t, "task") }
+				drop = jen.Id(name).Call(g.unwrapped(m))
+			}
+			return jen.If(jen.Op("!").Add(s.recv()).Dot(n.flag)).Block(
+				jen.Comment("a task is passed over where none is declared"),
+				drop,
+			)
+		}
+	}
+	return nil
+}
+
+// dropFunc prints what clears an optional member of any arm of params.
+func (g *printer) dropFunc(f *jen.File, name string, t *ir.Type, member string) {
+	f.Line()
+	f.Func().Id(name).Params(jen.Id("p").Id(t.Name)).Block(
+		jen.Switch(jen.Id("p").Op(":=").Id("p").Assert(jen.Type())).BlockFunc(func(b *jen.Group) {
+			for _, a := range t.Arms {
+				if fl := field(g.typ(a.Type), member); fl != nil && !fl.Required {
+					b.Case(jen.Op("*").Id(a.Type)).Block(jen.Id("p").Dot(fl.Name).Op("=").Nil())
+				}
+			}
+		}),
+	)
 }
 
 // mainList is the list that a capability has besides m.
