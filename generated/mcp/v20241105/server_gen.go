@@ -172,7 +172,10 @@ func (s Server) Bind() (jsonrpc.Chooser, error) {
 		jsonrpc.PeerOf(ctx).Subscribe(p.URI)
 	}))
 	if s.ListResourceTemplates == nil && s.ListResources != nil {
-		s.ListResourceTemplates = func(context.Context, *ListResourceTemplatesParams) (*ListResourceTemplatesResult, error) {
+		s.ListResourceTemplates = func(_ context.Context, p *ListResourceTemplatesParams) (*ListResourceTemplatesResult, error) {
+			if p.Cursor != nil {
+				return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "params.cursor: no such cursor")
+			}
 			return new(ListResourceTemplatesResult), nil
 		}
 	}

@@ -159,7 +159,12 @@ func Join(ctx context.Context, conn *jsonrpc.Conn, c Client) (*RemoteServer, err
 // at once.
 type RemoteServer struct {
 	// Server holds what the server said of itself, and funcs only for what it
-	// advertises, so that it can be served again as it is.
+	// advertises, so that it can be served again as it is: progress and
+	// cancellation go through, and errors as the server made them. Its Hub
+	// passes changes and log messages on. What the server asks reaches the
+	// funcs of the Client, which cannot know for which of several clients it
+	// is: to ask the client that is served, connect a RemoteServer for each,
+	// with a Client that declares what that one can do.
 	Server
 	// Capabilities is what the server advertises.
 	Capabilities ServerCapabilities
@@ -210,6 +215,7 @@ func (r *RemoteServer) fill(res *InitializeResult) {
 		r.Server.ListTools = r.ListTools
 	}
 	r.Server.RootsListChanged = r.RootsListChanged
+	r.Server.Hub = r.conn.Hub()
 	r.Server.Unknown = func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
 		return jsonrpc.CallRaw(ctx, r.conn, method, params)
 	}

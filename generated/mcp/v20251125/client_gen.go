@@ -195,12 +195,20 @@ func (c Client) Bind() (jsonrpc.Chooser, error) {
 	})
 	if c.Elicit != nil {
 		jsonrpc.HandleRequest(svc, MethodElicitationCreate, func(ctx context.Context, p *elicitParams) (*ElicitResult, error) {
+			if !c.TasksRequestsElicitationCreate {
+				// a task is passed over where none is declared
+				dropElicitParamsTask(p.ElicitParams)
+			}
 			return c.Elicit(ctx, p.ElicitParams)
 		})
 	}
 	jsonrpc.HandleRequest(svc, MethodRootsList, c.ListRoots)
 	if c.CreateMessage != nil {
 		jsonrpc.HandleRequest(svc, MethodSamplingCreateMessage, func(ctx context.Context, p *createMessageParams) (*CreateMessageResult, error) {
+			if !c.TasksRequestsSamplingCreateMessage {
+				// a task is passed over where none is declared
+				p.Task = nil
+			}
 			return c.CreateMessage(ctx, &p.CreateMessageParams)
 		})
 	}
@@ -247,7 +255,12 @@ func Join(ctx context.Context, conn *jsonrpc.Conn, c Client) (*RemoteServer, err
 // at once.
 type RemoteServer struct {
 	// Server holds what the server said of itself, and funcs only for what it
-	// advertises, so that it can be served again as it is.
+	// advertises, so that it can be served again as it is: progress and
+	// cancellation go through, and errors as the server made them. Its Hub
+	// passes changes and log messages on. What the server asks reaches the
+	// funcs of the Client, which cannot know for which of several clients it
+	// is: to ask the client that is served, connect a RemoteServer for each,
+	// with a Client that declares what that one can do.
 	Server
 	// Capabilities is what the server advertises.
 	Capabilities ServerCapabilities
@@ -312,6 +325,7 @@ func (r *RemoteServer) fill(res *InitializeResult) {
 	}
 	r.Server.RootsListChanged = r.RootsListChanged
 	r.Server.TaskStatus = r.TaskStatus
+	r.Server.Hub = r.conn.Hub()
 	r.Server.Unknown = func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
 		return jsonrpc.CallRaw(ctx, r.conn, method, params)
 	}

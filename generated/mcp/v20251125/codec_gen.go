@@ -10330,6 +10330,15 @@ func appendNullInt(b []byte, v *int64) []byte {
 	return wire.AppendInt(b, *v)
 }
 
+func dropElicitParamsTask(p ElicitParams) {
+	switch p := p.(type) {
+	case *ElicitURLParams:
+		p.Task = nil
+	case *ElicitFormParams:
+		p.Task = nil
+	}
+}
+
 func hasElicitParamsTask(p ElicitParams) bool {
 	switch p := p.(type) {
 	case *ElicitURLParams:

@@ -219,7 +219,10 @@ func (s Server) Bind() (jsonrpc.Chooser, error) {
 		jsonrpc.PeerOf(ctx).Subscribe(p.URI)
 	}))
 	if s.ListResourceTemplates == nil && s.ListResources != nil {
-		s.ListResourceTemplates = func(context.Context, *ListResourceTemplatesParams) (*ListResourceTemplatesResult, error) {
+		s.ListResourceTemplates = func(_ context.Context, p *ListResourceTemplatesParams) (*ListResourceTemplatesResult, error) {
+			if p.Cursor != nil {
+				return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "params.cursor: no such cursor")
+			}
 			return new(ListResourceTemplatesResult), nil
 		}
 	}
@@ -231,7 +234,15 @@ func (s Server) Bind() (jsonrpc.Chooser, error) {
 	jsonrpc.HandleRequest(svc, MethodTasksGet, s.GetTask)
 	jsonrpc.HandleRequest(svc, MethodTasksList, s.ListTasks)
 	jsonrpc.HandleRequest(svc, MethodTasksResult, s.GetTaskPayload)
-	jsonrpc.HandleRequest(svc, MethodToolsCall, s.CallTool)
+	if s.CallTool != nil {
+		jsonrpc.HandleRequest(svc, MethodToolsCall, func(ctx context.Context, p *CallToolParams) (*CallToolResult, error) {
+			if !s.TasksRequestsToolsCall {
+				// a task is passed over where none is declared
+				p.Task = nil
+			}
+			return s.CallTool(ctx, p)
+		})
+	}
 	jsonrpc.HandleRequest(svc, MethodToolsList, s.ListTools)
 	jsonrpc.HandleNotification(svc, MethodNotificationsRootsListChanged, s.RootsListChanged)
 	jsonrpc.HandleNotification(svc, MethodNotificationsTasksStatus, s.TaskStatus)

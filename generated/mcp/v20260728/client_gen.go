@@ -192,7 +192,10 @@ func Join(ctx context.Context, conn *jsonrpc.Conn, c Client) (*RemoteServer, err
 // at once.
 type RemoteServer struct {
 	// Server holds what the server said of itself, and funcs only for what it
-	// advertises, so that it can be served again as it is.
+	// advertises, so that it can be served again as it is: progress and
+	// cancellation go through, and errors as the server made them. Changes go
+	// through while a Listen for them is open. A request for input that the
+	// Client has no func for goes to the client that is served.
 	Server
 	// Capabilities is what the server advertises.
 	Capabilities ServerCapabilities
@@ -238,6 +241,7 @@ func (r *RemoteServer) fill(res *DiscoverResult) {
 	if r.conn.Advertised(MethodToolsList) {
 		r.Server.ListTools = r.ListTools
 	}
+	r.Server.Hub = r.conn.Hub()
 	r.Server.Unknown = func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
 		return jsonrpc.CallRaw(ctx, r.conn, method, params)
 	}

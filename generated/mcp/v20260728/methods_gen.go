@@ -101,7 +101,7 @@ const (
 // advertised for it. It must not be changed.
 var Methods = []jsonrpc.Method{
 	{Name: MethodCompletionComplete, Definition: "CompleteRequest", FromClient: true, Capabilities: []string{"completions"}, ParamsRequired: true},
-	{Name: MethodElicitationCreate, Definition: "ElicitRequest", FromServer: true, Capabilities: []string{"elicitation"}, ParamsRequired: true, Embedded: true},
+	{Name: MethodElicitationCreate, Definition: "ElicitRequest", FromServer: true, Capabilities: []string{"elicitation"}, ParamsRequired: true, Embedded: true, Gates: []jsonrpc.Gate{{Capability: "elicitation.form", Members: []string{"mode"}, Values: []string{"form"}, Absent: true, OrEmpty: true}, {Capability: "elicitation.url", Members: []string{"mode"}, Values: []string{"url"}}}},
 	{Name: MethodNotificationsCancelled, Definition: "CancelledNotification", Notification: true, FromClient: true, FromServer: true, ParamsRequired: true},
 	{Name: MethodNotificationsMessage, Definition: "LoggingMessageNotification", Notification: true, FromServer: true, Capabilities: []string{"logging"}, ParamsRequired: true},
 	{Name: MethodNotificationsProgress, Definition: "ProgressNotification", Notification: true, FromServer: true, ParamsRequired: true},
@@ -116,7 +116,7 @@ var Methods = []jsonrpc.Method{
 	{Name: MethodResourcesRead, Definition: "ReadResourceRequest", FromClient: true, Capabilities: []string{"resources"}, ParamsRequired: true, InputRequired: true},
 	{Name: MethodResourcesTemplatesList, Definition: "ListResourceTemplatesRequest", FromClient: true, Capabilities: []string{"resources"}, ParamsRequired: true, Paginated: true},
 	{Name: MethodRootsList, Definition: "ListRootsRequest", FromServer: true, Capabilities: []string{"roots"}, Embedded: true},
-	{Name: MethodSamplingCreateMessage, Definition: "CreateMessageRequest", FromServer: true, Capabilities: []string{"sampling"}, ParamsRequired: true, Embedded: true},
+	{Name: MethodSamplingCreateMessage, Definition: "CreateMessageRequest", FromServer: true, Capabilities: []string{"sampling"}, ParamsRequired: true, Embedded: true, Gates: []jsonrpc.Gate{{Capability: "sampling.tools", Members: []string{"tools", "toolChoice"}}}},
 	{Name: MethodServerDiscover, Definition: "DiscoverRequest", FromClient: true, ParamsRequired: true},
 	{Name: MethodSubscriptionsListen, Definition: "SubscriptionsListenRequest", FromClient: true, ParamsRequired: true},
 	{Name: MethodToolsCall, Definition: "CallToolRequest", FromClient: true, Capabilities: []string{"tools"}, ParamsRequired: true, InputRequired: true},
@@ -694,8 +694,11 @@ type InputRequiredError struct {
 
 // NewInputRequiredError asks for input: requests by a key of the server's
 // choice, and a state that the client gives back as it is, or nil. At least one
-// of the two has to be there. The state passes through the client's hands: sign
-// it.
+// of the two has to be there. A client may be asked only for what it declared
+// with the request: for anything else, such as a form when it declared
+// elicitation.url alone, the request is answered with
+// jsonrpc.CodeMissingClientCapability. The state passes through the client's
+// hands: sign it.
 func NewInputRequiredError(requests InputRequests, state *string) *InputRequiredError {
 	return &InputRequiredError{InputRequiredResult{InputRequests: requests, RequestState: state}}
 }

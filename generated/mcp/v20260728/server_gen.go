@@ -173,7 +173,10 @@ func (s Server) Bind() (jsonrpc.Chooser, error) {
 	jsonrpc.HandleRequest(svc, MethodResourcesList, s.ListResources)
 	jsonrpc.HandleRequest(svc, MethodResourcesRead, s.ReadResource)
 	if s.ListResourceTemplates == nil && s.ListResources != nil {
-		s.ListResourceTemplates = func(context.Context, *ListResourceTemplatesParams) (*ListResourceTemplatesResult, error) {
+		s.ListResourceTemplates = func(_ context.Context, p *ListResourceTemplatesParams) (*ListResourceTemplatesResult, error) {
+			if p.Cursor != nil {
+				return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "params.cursor: no such cursor")
+			}
 			return new(ListResourceTemplatesResult), nil
 		}
 	}
