@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -38,7 +39,9 @@ type peer struct {
 func servers(tools map[string]tool) (legacy.Server, modern.Server) {
 	schema := wire.Raw(`{"type":"object"}`)
 	region := wire.Raw(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)
+	quiet := jsonrpc.Options{Logger: slog.New(slog.DiscardHandler)}
 	l := legacy.Server{
+		Options:          quiet,
 		Info:             legacy.Implementation{Name: "test", Version: "1"},
 		ToolsListChanged: true,
 		ListTools: func(context.Context, *legacy.ListToolsParams) (*legacy.ListToolsResult, error) {
@@ -65,6 +68,7 @@ func servers(tools map[string]tool) (legacy.Server, modern.Server) {
 		},
 	}
 	m := modern.Server{
+		Options:          quiet,
 		Info:             modern.Implementation{Name: "test", Version: "1"},
 		ToolsListChanged: true,
 		ListTools: func(context.Context, *modern.ListToolsParams) (*modern.ListToolsResult, error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -105,7 +106,7 @@ func TestParamHeadersFollowTheList(t *testing.T) {
 	require.Equal(t, 4, listed)
 	require.Equal(t, 400, s.post(b, append(hs, "Mcp-Param-Old: 42")...).StatusCode)
 
-	s = serve(t, m, streamhttp.HandlerOptions{ParamHeaders: func(_ context.Context, tool string) (streamhttp.ParamHeaders, error) {
+	s = serve(t, m, streamhttp.HandlerOptions{Logger: slog.New(slog.DiscardHandler), ParamHeaders: func(_ context.Context, tool string) (streamhttp.ParamHeaders, error) {
 		require.Equal(t, "t", tool)
 		return nil, errors.New("not now")
 	}})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"runtime"
@@ -413,7 +414,7 @@ func TestCancelledRequestIsNotAnswered(t *testing.T) {
 // that its failures cost no answer.
 func TestEventStoreOfTheUser(t *testing.T) {
 	store := &brokenStore{}
-	s := serve(t, both(), streamhttp.HandlerOptions{EventStore: store})
+	s := serve(t, both(), streamhttp.HandlerOptions{EventStore: store, Logger: slog.New(slog.DiscardHandler)})
 	hs := s.begin()
 	r := s.post(legacyCall("1", "steps"), hs...)
 	require.Len(t, r.frames(), 4)
