@@ -302,6 +302,7 @@ func (l *pipeListener) dial(context.Context, string, string) (net.Conn, error) {
 type site struct {
 	url string
 	rt  *http.Transport // nil for sockets
+	die func()          // cuts all connections, and takes no more
 }
 
 // serve serves a handler in memory or at a socket until the test ends.
@@ -309,7 +310,7 @@ func serve(t testing.TB, h http.Handler, inMemory bool) site {
 	t.Helper()
 	srv := streamhttp.NewServer(h)
 	srv.ErrorLog = slog.NewLogLogger(quiet.Logger.Handler(), slog.LevelError)
-	served := make(chan struct{})
+	served := make(chan struct{}) // closed when that is over
 	var l net.Listener
 	var s site
 	if inMemory {
@@ -326,12 +327,15 @@ func serve(t testing.TB, h http.Handler, inMemory bool) site {
 		defer close(served)
 		_ = srv.Serve(l)
 	}()
+	s.die = func() {
+		_ = srv.Close()
+		<-served
+	}
 	t.Cleanup(func() {
 		if s.rt != nil {
 			s.rt.CloseIdleConnections()
 		}
-		_ = srv.Close()
-		<-served
+		s.die()
 	})
 	return s
 }
