@@ -11,6 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goldwire/goldwire/gen/ir"
+	v20241105 "github.com/goldwire/goldwire/generated/mcp/v20241105"
+	v20250326 "github.com/goldwire/goldwire/generated/mcp/v20250326"
+	v20250618 "github.com/goldwire/goldwire/generated/mcp/v20250618"
+	v20251125 "github.com/goldwire/goldwire/generated/mcp/v20251125"
+	v20260728 "github.com/goldwire/goldwire/generated/mcp/v20260728"
 	"github.com/goldwire/goldwire/runtime/jsonl"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -245,3 +250,22 @@ func TestParamsAreRefusedWithTheirPlace(t *testing.T) {
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
+
+// TestHalfACapabilityIsRefused holds in every revision that a server which
+// offers tools but no list of them, or the other way round, does not start.
+func TestHalfACapabilityIsRefused(t *testing.T) {
+	for revision, halves := range map[string][2]jsonrpc.Binder{
+		"2024-11-05": {v20241105.Server{CallTool: never[v20241105.CallToolParams, v20241105.CallToolResult]}, v20241105.Server{ListTools: never[v20241105.ListToolsParams, v20241105.ListToolsResult]}},
+		"2025-03-26": {v20250326.Server{CallTool: never[v20250326.CallToolParams, v20250326.CallToolResult]}, v20250326.Server{ListTools: never[v20250326.ListToolsParams, v20250326.ListToolsResult]}},
+		"2025-06-18": {v20250618.Server{CallTool: never[v20250618.CallToolParams, v20250618.CallToolResult]}, v20250618.Server{ListTools: never[v20250618.ListToolsParams, v20250618.ListToolsResult]}},
+		"2025-11-25": {v20251125.Server{CallTool: never[v20251125.CallToolParams, v20251125.CallToolResult]}, v20251125.Server{ListTools: never[v20251125.ListToolsParams, v20251125.ListToolsResult]}},
+		"2026-07-28": {v20260728.Server{CallTool: never[v20260728.CallToolParams, v20260728.CallToolResult]}, v20260728.Server{ListTools: never[v20260728.ListToolsParams, v20260728.ListToolsResult]}},
+	} {
+		for i, missing := range []string{"ListTools", "CallTool"} {
+			_, err := jsonrpc.Bind(halves[i])
+			require.ErrorContains(t, err, missing, revision)
+		}
+	}
+}
+
+func never[P, R any](context.Context, *P) (*R, error) { return nil, nil }
