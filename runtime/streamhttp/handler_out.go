@@ -344,8 +344,8 @@ func (o *outlet) close() {
 	}
 	if o.err == nil {
 		o.err = errStreamOver
-		o.clearDeadline()
 	}
+	o.clearDeadline() // the connection may serve another request
 	o.pending, o.spare = nil, nil
 	if o.alive != nil {
 		o.alive.Stop()
