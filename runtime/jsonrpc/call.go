@@ -78,6 +78,7 @@ type call struct {
 	ch       chan struct{}
 	timeout  time.Duration // 0: none
 	deadline time.Time     // zero: none; guarded by Conn.mu
+	wrongID  ID            // of an answer that may have been meant for it; guarded by Conn.mu
 	hard     time.Time     // zero: none
 	started  time.Time
 	progress func(Progress)
@@ -316,8 +317,13 @@ func (c *Conn) roundTrip(ctx context.Context, w *call, params wire.Appender) err
 	if err == nil {
 		err = c.wait(ctx, w)
 	}
-	if s, ok := err.(*StrictError); ok {
-		err = w.judge(s)
+	switch e := err.(type) {
+	case *StrictError:
+		err = w.judge(e)
+	case *Error:
+		if w.in != nil {
+			w.in.tell(e)
+		}
 	}
 	return err
 }
@@ -588,7 +594,7 @@ func (c *Conn) expire() {
 	}
 	c.mu.Unlock()
 	for _, w := range over {
-		e := &TimeoutError{Method: w.method, ID: NewID(w.id), After: w.timeout}
+		e := &TimeoutError{Method: w.method, ID: NewID(w.id), After: w.timeout, WrongID: w.wrongID}
 		if !w.hard.IsZero() && !w.hard.After(now) {
 			e.Hard, e.After = true, w.hard.Sub(w.started)
 		}
@@ -625,7 +631,7 @@ func (c *Conn) response(env *envelope, wrong error) {
 		w.raw = env.result
 	}
 	if len(env.problems) > 0 && wrong == nil {
-		c.ev.note(Event{Kind: ForgivenAnswer, Method: w.method, ID: env.id, Problems: env.problems}, env.data)
+		c.notePassedOver(w, env.id, env.problems, env.data)
 		if err == nil {
 			err = &StrictError{Problems: env.problems}
 		}
@@ -633,21 +639,36 @@ func (c *Conn) response(env *envelope, wrong error) {
 	c.queue.answer(w, err)
 }
 
+// notePassedOver tells of a result that broke its schema: forgiven, or refused
+// where the call asks for a strict one.
+func (c *Conn) notePassedOver(w *call, id ID, problems []wire.Problem, data []byte) {
+	e := Event{Kind: ForgivenAnswer, Method: w.method, ID: id, Problems: problems}
+	if w.o.StrictResult {
+		e.Kind, e.Err = InvalidAnswer, &StrictError{Problems: problems}
+	}
+	c.ev.note(e, data)
+}
+
 // decodeResult reads a result leniently and says what was passed over.
 func (c *Conn) decodeResult(raw wire.Raw, v wire.Decoder) ([]wire.Problem, error) {
+	return decodeResult(raw, v, wire.Options{Lenient: true, Alias: true, MaxDepth: c.o.MaxDepth})
+}
+
+// decodeResult reads a result. Its errors and problems have paths that begin
+// with "result".
+func decodeResult(raw wire.Raw, v wire.Decoder, o wire.Options) ([]wire.Problem, error) {
 	d := decs.Get().(*wire.Dec)
 	defer func() {
 		d.Reset(nil, wire.Options{})
 		decs.Put(d)
 	}()
-	d.Reset(raw, wire.Options{Lenient: true, Alias: true, MaxDepth: c.o.MaxDepth})
+	d.Reset(raw, o)
 	if err := v.DecodeJSON(d); err != nil {
 		return nil, wire.Under("result", err)
 	}
 	problems := d.Skipped()
 	for i, p := range problems {
-		under := wire.Under("result", &wire.Error{Path: p.Path}).(*wire.Error)
-		problems[i].Path = under.Path
+		problems[i].Path = wire.Under("result", &wire.Error{Path: p.Path}).(*wire.Error).Path
 	}
 	return problems, nil
 }
@@ -665,6 +686,9 @@ func (c *Conn) stray(env *envelope, wrong error) {
 		}
 	} else if n, err := strconv.ParseFloat(looseNumber(env.id), 64); err == nil && n >= 1 && n <= float64(c.nextID) {
 		kind = WrongIDAnswer
+		if w := c.calls[int64(n)]; w != nil && n == float64(w.id) && w.wrongID.IsZero() {
+			w.wrongID = env.id
+		}
 	}
 	c.mu.Unlock()
 	c.ev.note(Event{Kind: kind, ID: env.id, Err: wrong}, env.data)
@@ -835,12 +859,22 @@ func withMetadata[P any, PP Params[P]](c *Conn, w *call, params PP) wire.Appende
 		}
 		return params
 	}
+	if w.relayed != nil && params != nil && params.Metadata().ClientCapabilities != nil && declaresNothing(m.ClientCapabilities) {
+		// A request that is passed on by a client that can be asked nothing:
+		// whoever made it can perhaps, and gets what is asked.
+		m.ClientCapabilities = nil
+	}
 	q := PP(new(P))
 	if params != nil {
 		*q = *params
 	}
 	q.SetMetadata(m)
 	return q
+}
+
+// declaresNothing reports whether capabilities are empty.
+func declaresNothing(capabilities wire.Appender) bool {
+	return capabilities != nil && emptyObject(capabilities.AppendJSON(nil))
 }
 
 // relayProgress makes a call pass its progress on, if it was made with the token

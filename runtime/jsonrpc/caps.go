@@ -27,6 +27,22 @@ func advertised(capabilities wire.Raw, path string) bool {
 	}
 }
 
+// grants is advertised where a parent without members may stand for the path
+// too.
+func grants(capabilities wire.Raw, path string, orEmpty bool) bool {
+	if advertised(capabilities, path) {
+		return true
+	}
+	i := strings.LastIndexByte(path, '.')
+	if !orEmpty || i < 0 || !advertised(capabilities, path[:i]) {
+		return false
+	}
+	for name := range strings.SplitSeq(path[:i], ".") {
+		capabilities = capabilities.Get(name)
+	}
+	return emptyObject(capabilities)
+}
+
 // gate says which methods may be sent on a connection.
 type gate struct {
 	missing map[string]string // method -> the capability that is not there

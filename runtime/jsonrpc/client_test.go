@@ -198,6 +198,26 @@ func TestResultsAreTheCallers(t *testing.T) {
 	require.Equal(t, `{"a":1}`, string(o.res.Meta))
 }
 
+// TestTimeoutAfterWrongID: an answer that names the request in another type is
+// none, and the timeout says that it came.
+func TestTimeoutAfterWrongID(t *testing.T) {
+	for id, text := range map[string]string{`"2"`: `"2"`, `2.0`: `2.0`, `"3"`: "", `2.5`: ""} {
+		synctest.Test(t, func(t *testing.T) {
+			p, r := clientTap(t, oldClient{}, allCaps)
+			call := r.goCall(t.Context(), "x")
+			p.talk(`< {"jsonrpc":"2.0","id":2,"method":"tools/call","params":"*"}`, `> {"jsonrpc":"2.0","id":`+id+`,"result":{}}`)
+			o := <-call
+			var te *jsonrpc.TimeoutError
+			require.ErrorAs(t, o.err, &te)
+			want := "tools/call (id 2): no answer within 30s"
+			if text != "" {
+				want += ", but one with the id " + text
+			}
+			require.EqualError(t, te, want)
+		})
+	}
+}
+
 // TestTimeout: a call ends at its deadline, tells the peer, and tolerates the
 // late answer (rows 25, 26).
 func TestTimeout(t *testing.T) {

@@ -173,12 +173,17 @@ var (
 // what ran had to be cancelled, and otherwise why the transport (or its only
 // connection) failed.
 func Serve(ctx context.Context, t Transport, b Binder) error {
-	ch, err := Bind(b)
-	if err != nil {
-		return err
-	}
 	if isNil(t) {
 		return errNoTransport
+	}
+	ch, err := Bind(b)
+	if err != nil {
+		// Whoever waits at the other end of a transport that is one peer's is
+		// not to wait for nothing. Any other has nobody yet.
+		if l, aerr := t.Accept(endedContext); aerr == nil {
+			_ = l.Close(context.WithoutCancel(ctx))
+		}
+		return err
 	}
 	outer := ctx
 	if s, ok := t.(Signalled); ok {
@@ -606,8 +611,8 @@ func (c *Conn) Hub() *Hub {
 	return c.relay
 }
 
-// relayed publishes a notification of the server's in the Hub, if somebody asked
-// for that. It waits for nobody.
+// relayed publishes a notification of the server's in the Hub, and reports
+// whether that has anybody to tell. It waits for nobody.
 func (c *Conn) relayed(env *envelope) bool {
 	c.mu.Lock()
 	h := c.relay
@@ -617,12 +622,10 @@ func (c *Conn) relayed(env *envelope) bool {
 	}
 	if t, ok := topicOf(env.method); ok {
 		uri, _ := env.params.Get("uri").Str()
-		h.publish(endedContext, t, uri)
-		return true
+		return h.publish(endedContext, t, uri)
 	}
 	if env.method == methodMessage {
-		h.message(endedContext, rawAppender(env.params))
-		return true
+		return h.message(endedContext, rawAppender(env.params))
 	}
 	return false
 }

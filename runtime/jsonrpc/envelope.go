@@ -246,19 +246,10 @@ func DecodeResult[R any, PR interface {
 	if e.Result == nil {
 		return nil, nil, nil
 	}
-	d := decs.Get().(*wire.Dec)
-	defer func() {
-		d.Reset(nil, wire.Options{})
-		decs.Put(d)
-	}()
-	d.Reset(e.Result, wire.Options{Lenient: !strict})
 	r := PR(new(R))
-	if err := r.DecodeJSON(d); err != nil {
-		return nil, nil, wire.Under("result", err)
-	}
-	problems := d.Skipped()
-	for i, p := range problems {
-		problems[i].Path = wire.Under("result", &wire.Error{Path: p.Path}).(*wire.Error).Path
+	problems, err := decodeResult(e.Result, r, wire.Options{Lenient: !strict})
+	if err != nil {
+		return nil, nil, err
 	}
 	return r, problems, nil
 }

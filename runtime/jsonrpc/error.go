@@ -40,11 +40,20 @@ const (
 
 // Error is the error of a JSON-RPC answer: made by a handler, or received from
 // the peer. A handler that returns an *Error (wrapped or not) decides what the
-// peer hears. Any other error is answered with CodeInternalError and the text
-// "internal error": what went wrong here is not the peer's business. It is logged, and told to
-// the listeners (FailedRequest). Exceptions are an ArgumentError; a *wire.Error, which says what is wrong with the
-// params (CodeInvalidParams); and ErrNotAdvertised and ErrOverloaded, which have
-// codes of their own. Its methods may be called on nil.
+// peer hears: one that it made itself, or, as a proxy does, one that another peer
+// answered with. Any other error is answered with CodeInternalError and the text
+// "internal error": what went wrong here is not the peer's business. It is
+// logged, and told to the listeners (FailedRequest). Exceptions are an
+// ArgumentError; a *wire.Error, which says what is wrong with the params
+// (CodeInvalidParams); and ErrOverloaded (CodeOverloaded).
+//
+// What a call that the handler made failed with says nothing of the request that
+// it handles, and is answered with CodeInternalError as well: *CallError,
+// *NotAdvertisedError, *TimeoutError and the like, with all that they wrap, and an
+// *Error that the very peer answered with whose request is being handled. To let
+// the peer know, return an *Error of its own for it.
+//
+// Its methods may be called on nil.
 type Error struct {
 	Code    int64        // any 32-bit integer that JSON-RPC leaves open, or one of the Code constants
 	Message string       // one sentence for people
@@ -142,6 +151,10 @@ type TimeoutError struct {
 	ID     ID            // of the request
 	After  time.Duration // the timeout that passed
 	Hard   bool          // it was the hard cap, which progress does not move
+	// WrongID is the id of an answer that came meanwhile and may have been meant
+	// for this request: the same id in another type or spelling, "2" for 2. It is
+	// zero when none came.
+	WrongID ID
 }
 
 // Error names the request and the time.
@@ -150,7 +163,11 @@ func (e *TimeoutError) Error() string {
 	if e.Hard {
 		what = "no answer within the hard cap of"
 	}
-	return fmt.Sprintf("%s (id %s): %s %v", e.Method, e.ID, what, e.After)
+	s := fmt.Sprintf("%s (id %s): %s %v", e.Method, e.ID, what, e.After)
+	if !e.WrongID.IsZero() {
+		s += fmt.Sprintf(", but one with the id %s", e.WrongID)
+	}
+	return s
 }
 
 // Is reports whether target is ErrTimeout or context.DeadlineExceeded.

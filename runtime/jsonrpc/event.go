@@ -27,7 +27,7 @@ const (
 	DuplicateAnswer                        // to a request that is answered already
 	UnknownAnswer                          // to a request that was never made
 	WrongIDAnswer                          // the id has the wrong type or spelling: "1" for 1
-	InvalidAnswer                          // both result and error, or neither, or an error that is none
+	InvalidAnswer                          // both result and error, or neither, an error that is none, or a result that cannot be read or is not strict enough (CallOptions.StrictResult)
 	UnreadableAnswer                       // an error without id: the peer could not read something of ours
 	ForgivenAnswer                         // it broke its schema and was read all the same; Event.Problems says where
 	DuplicateRequest                       // the id of a request that is still running
@@ -68,8 +68,9 @@ type Event struct {
 	Method string    // where known; cut after 200 bytes
 	ID     ID        // where known, and at most 1 KiB long
 	Err    error     // what was wrong, may be nil
-	// Problems is what was passed over in a ForgivenAnswer, at most
-	// wire.DefaultMaxSkipped. Paths begin with the member of the message
+	// Problems is what was passed over in a ForgivenAnswer, or what an
+	// InvalidAnswer was refused for because its call wants a strict result, at
+	// most wire.DefaultMaxSkipped. Paths begin with the member of the message
 	// ("result.tools[3].name").
 	Problems []wire.Problem
 	// Sample is the start of the message, at most 512 bytes. Only the first

@@ -3,7 +3,6 @@ package jsonrpc
 import (
 	"context"
 	"fmt"
-	"strings"
 )
 
 // Feature is one capability with the parts of a Server or Client that make it.
@@ -82,17 +81,8 @@ func RequireCapability(c *Conn, method, path string, byDefault bool) error {
 		return ErrNoPeer
 	}
 	caps := c.Session().Capabilities
-	if caps == nil || advertised(caps, path) {
+	if caps == nil || grants(caps, path, byDefault) {
 		return nil
-	}
-	if i := strings.LastIndexByte(path, '.'); byDefault && i >= 0 && advertised(caps, path[:i]) {
-		parent := caps
-		for name := range strings.SplitSeq(path[:i], ".") {
-			parent = parent.Get(name)
-		}
-		if emptyObject(parent) {
-			return nil
-		}
 	}
 	return &NotAdvertisedError{Method: method, Capability: path}
 }

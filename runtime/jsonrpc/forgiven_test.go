@@ -109,18 +109,21 @@ func TestForgivenResults(t *testing.T) {
 						require.Equal(t, c.names, o.res.Names)
 						require.Empty(t, cmp.Diff(c.problems, heard))
 					}
-					n := 0
+					n, kind := 0, jsonrpc.ForgivenAnswer
+					if strict { // nothing is forgiven
+						kind = jsonrpc.InvalidAnswer
+					}
 					if c.problems != nil {
 						n = 1
 						e := <-events
-						require.Equal(t, jsonrpc.ForgivenAnswer, e.Kind)
+						require.Equal(t, kind, e.Kind)
 						require.Equal(t, "tools/list", e.Method)
 						require.Equal(t, jsonrpc.NewID(2), e.ID)
 						require.Len(t, e.Problems, len(c.problems))
 						require.Equal(t, c.problems[0].Path, e.Problems[0].Path)
 						require.Equal(t, answer, string(e.Sample))
 					}
-					require.Equal(t, n, count(p.conn, jsonrpc.ForgivenAnswer))
+					require.Equal(t, n, count(p.conn, jsonrpc.ForgivenAnswer)+count(p.conn, jsonrpc.InvalidAnswer))
 				})
 			}
 		}
@@ -143,14 +146,16 @@ func TestForgivenHandshake(t *testing.T) {
 		p.talk(`< {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
 			`> {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"names":[1]}}`)
 		err := <-done
-		require.Equal(t, 1, count(p.conn, jsonrpc.ForgivenAnswer))
 		if strict {
+			require.Zero(t, count(p.conn, jsonrpc.ForgivenAnswer))
+			require.Equal(t, 1, count(p.conn, jsonrpc.InvalidAnswer))
 			var se *jsonrpc.StrictError
 			require.ErrorAs(t, err, &se)
 			require.Equal(t, jsonrpc.Closed, p.conn.State())
 			continue
 		}
 		require.NoError(t, err)
+		require.Equal(t, 1, count(p.conn, jsonrpc.ForgivenAnswer))
 		require.Len(t, heard, 1)
 		require.Equal(t, "result.names[0]", heard[0].Path)
 	}

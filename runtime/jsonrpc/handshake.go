@@ -180,8 +180,8 @@ func (c *Conn) decodeHandshake(ctx context.Context, method string, raw wire.Raw,
 	if len(problems) == 0 {
 		return nil
 	}
-	c.ev.note(Event{Kind: ForgivenAnswer, Method: method, Problems: problems}, raw)
 	w := &call{method: method, o: callOptions(ctx)}
+	c.notePassedOver(w, ID{}, problems, raw)
 	return w.judge(&StrictError{Problems: problems})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,6 +45,7 @@ type inbound struct {
 	listen   *listenStream // set before it is known to others
 	stream   *TextStream   // the answer, where it is one
 	inline   bool          // a client answers it while it reads: it waits for nobody
+	told     []*Error      // what the peer answered to calls that the handler made to it
 }
 
 type afterFunc struct {
@@ -192,6 +194,20 @@ func (in *inbound) finish() bool {
 	}
 	in.finished = true
 	return !in.canceled
+}
+
+// tell remembers an error that the peer itself answered with.
+func (in *inbound) tell(e *Error) {
+	in.mu.Lock()
+	in.told = append(in.told, e)
+	in.mu.Unlock()
+}
+
+// wasTold reports whether an error is the peer's own.
+func (in *inbound) wasTold(e *Error) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return slices.Contains(in.told, e)
 }
 
 // closed reports whether nothing more may be sent for the message.

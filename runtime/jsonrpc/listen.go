@@ -81,7 +81,8 @@ func (h *Hub) ResourceUpdated(ctx context.Context, uri string) { h.publish(ctx, 
 // request: see Peer.Log. params are those of the notification.
 func (h *Hub) Log(ctx context.Context, params wire.Appender) { h.message(ctx, params) }
 
-func (h *Hub) message(_ context.Context, params wire.Appender) {
+// message reports whether there is anybody to send it to.
+func (h *Hub) message(_ context.Context, params wire.Appender) bool {
 	h.mu.Lock()
 	conns := make([]*Conn, 0, len(h.conns))
 	for c := range h.conns {
@@ -93,9 +94,11 @@ func (h *Hub) message(_ context.Context, params wire.Appender) {
 			c.ev.note(Event{Kind: DroppedAnswer, Method: methodMessage, Err: err}, nil)
 		}
 	}
+	return len(conns) > 0
 }
 
-func (h *Hub) publish(_ context.Context, t topic, uri string) {
+// publish reports whether there is anybody who could want to know.
+func (h *Hub) publish(_ context.Context, t topic, uri string) bool {
 	h.mu.Lock()
 	conns := make([]*Conn, 0, len(h.conns))
 	for c := range h.conns {
@@ -112,6 +115,7 @@ func (h *Hub) publish(_ context.Context, t topic, uri string) {
 	for _, l := range listens {
 		l.publish(t, uri)
 	}
+	return len(conns)+len(listens) > 0
 }
 
 func (h *Hub) add(c *Conn) {

@@ -1,6 +1,8 @@
 package jsonrpc
 
 import (
+	"slices"
+
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -38,6 +40,37 @@ type Method struct {
 	// Embedded requests travel inside other messages (inputRequests of
 	// 2026-07-28): they are never sent or answered on their own.
 	Embedded bool
+	// Gates are capabilities of the client that an embedded request needs for
+	// some params only.
+	Gates []Gate
+}
+
+// Gate is a capability that a request needs when its params have one of some
+// members.
+type Gate struct {
+	Capability string   // its path, "elicitation.url"
+	Members    []string // of the params; any of them asks for it
+	Values     []string // not empty: only when the member is one of these strings
+	Absent     bool     // with Values: also when the member is missing
+	OrEmpty    bool     // a parent without members stands for it too, as elicitation {} does for elicitation.form
+}
+
+// asked reports whether params ask for the capability.
+func (g *Gate) asked(params wire.Raw) bool {
+	for _, name := range g.Members {
+		v := params.Get(name)
+		if len(g.Values) == 0 {
+			if v != nil {
+				return true
+			}
+			continue
+		}
+		s, ok := v.Str()
+		if v == nil && g.Absent || ok && slices.Contains(g.Values, s) {
+			return true
+		}
+	}
+	return false
 }
 
 // Metadata is what the _meta of params says to the runtime. A zero member is

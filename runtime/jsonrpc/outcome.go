@@ -156,17 +156,13 @@ func (in *inbound) mayAsk(re ResultError) error {
 			return fmt.Errorf("the handler asks for %s (%q), which a client cannot be asked for", q.Method, key)
 		}
 		for _, path := range m.Capabilities {
-			side, bare := capabilitySide(path, ServerSide, false)
-			if side == ClientSide && bare != "" && !advertised(declared, bare) {
-				at := lacks
-				for name := range strings.SplitSeq(bare, ".") {
-					next, _ := at[name].(map[string]any)
-					if next == nil {
-						next = map[string]any{}
-						at[name] = next
-					}
-					at = next
-				}
+			if side, bare := capabilitySide(path, ServerSide, false); side == ClientSide && bare != "" && !advertised(declared, bare) {
+				addPath(lacks, bare)
+			}
+		}
+		for i := range m.Gates {
+			if g := &m.Gates[i]; g.asked(q.Params) && !grants(declared, g.Capability, g.OrEmpty) {
+				addPath(lacks, g.Capability)
 			}
 		}
 	}
@@ -181,6 +177,18 @@ func (in *inbound) mayAsk(re ResultError) error {
 		return err
 	}
 	return &Error{Code: CodeMissingClientCapability, Message: "the request needs a capability that the client does not declare", Data: data}
+}
+
+// addPath makes an object for each name of a path, one in the other.
+func addPath(at map[string]any, path string) {
+	for name := range strings.SplitSeq(path, ".") {
+		next, _ := at[name].(map[string]any)
+		if next == nil {
+			next = map[string]any{}
+			at[name] = next
+		}
+		at = next
+	}
 }
 
 // InputParams is what generated params of methods that may ask for input

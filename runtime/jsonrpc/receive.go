@@ -756,7 +756,7 @@ func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
 		return nil, c.prepareSafely(in, env.params)
 	case svc.pings(in.method):
 		return pingEntry, nil
-	case e == nil && svc.o.Unknown != nil:
+	case e == nil && svc.o.Unknown != nil && svc.methods[in.method] == nil:
 		in.params = env.params
 		return svc.unknown(), nil
 	case e == nil:
@@ -799,7 +799,7 @@ func (c *Conn) prepareSafely(in *inbound, params wire.Raw) (err *Error) {
 	returned := false
 	defer func() {
 		if v := recover(); v != nil {
-			err, _ = errorOf(c.panicked(in, v))
+			err, _ = in.errorOf(c.panicked(in, v))
 		} else if !returned {
 			buf := getBuf()
 			c.end(in, buf, c.fail(in, buf, c.panicked(in, errGoexit)))
@@ -1006,7 +1006,7 @@ func (c *Conn) hidden(in *inbound, err error) {
 
 // fail writes an answer that is an error into buf, and returns its code.
 func (c *Conn) fail(in *inbound, buf *buffer, err error) int64 {
-	e, hidden := errorOf(err)
+	e, hidden := in.errorOf(err)
 	if oe, ok := err.(*outputError); ok {
 		c.ev.note(Event{Kind: InvalidOutput, Method: in.method, ID: in.id, Err: oe.err}, buf.b)
 		c.ev.log.Error("result that is not JSON", "method", in.method, "id", in.id.String(), "err", oe.err)
@@ -1055,28 +1055,45 @@ func internalError(cause error) *Error {
 
 // errorOf is what the peer hears of an error, and whether nobody has heard yet
 // what that hides. It may panic where the error's own methods do.
-func errorOf(err error) (e *Error, hidden bool) {
+func (in *inbound) errorOf(err error) (e *Error, hidden bool) {
 	if e, ok := errors.AsType[*PanicError](err); ok && e != nil {
 		return internalError(e), false
 	}
-	if e, ok := errors.AsType[*Error](err); ok {
-		if e == nil {
-			return internalError(err), true
-		}
+	e, own := answerIn(err)
+	if e != nil && !in.wasTold(e) {
 		return e, false
 	}
-	// What is wrong with the answer of another peer is nothing to tell this one.
-	_, call := errors.AsType[*CallError](err)
-	if e, ok := errors.AsType[*wire.Error](err); ok && e != nil && !call {
+	if e, ok := errors.AsType[*wire.Error](err); ok && e != nil && own {
 		return invalidParams(e), false
-	}
-	if e, ok := errors.AsType[*NotAdvertisedError](err); ok && e != nil {
-		return &Error{Code: CodeMethodNotFound, Message: e.Error(), Cause: err}, false
 	}
 	if errors.Is(err, ErrOverloaded) {
 		return &Error{Code: CodeOverloaded, Message: "overloaded: try again later", Data: overloadData, Cause: err}, true
 	}
 	return internalError(err), true
+}
+
+// answerIn finds the *Error that an error is about to be answered with. own is
+// false where a call stands before it that the handler made and that failed: what
+// is wrong with that call, or with the answer to it, is nothing that this peer
+// has asked for.
+func answerIn(err error) (e *Error, own bool) {
+	for err != nil {
+		switch x := err.(type) {
+		case *Error:
+			return x, true
+		case *CallError, *NotAdvertisedError, *DirectionError, *StateError, *TimeoutError, *VersionError, *StrictError, *ResultTypeError:
+			return nil, false
+		case interface{ Unwrap() []error }:
+			for _, sub := range x.Unwrap() {
+				if e, own := answerIn(sub); e != nil || !own {
+					return e, own
+				}
+			}
+			return nil, true
+		}
+		err = errors.Unwrap(err)
+	}
+	return nil, true
 }
 
 // toolFailed appends the result of a tool whose arguments were wrong, with the

@@ -261,7 +261,18 @@ func TestHandlerErrors(t *testing.T) {
 		}, `{"code":-32002,"message":"gone"}`},
 		{"raw data that is not JSON", func() error { return &jsonrpc.Error{Code: -1, Message: "no", Data: wire.Raw("{")} }, `{"code":-1,"message":"no"}`},
 		{"a decoding error", func() error { return wire.Decode([]byte(`{"name":1}`), wire.Options{}, new(callToolParams)) }, `{"code":-32602,"message":"invalid params: name: want a string, got a number"}`},
-		{"not advertised", func() error { return &jsonrpc.NotAdvertisedError{Method: "m", Capability: "c"} }, `{"code":-32601,"message":"m: the peer does not advertise c"}`},
+		{"a call of its own that the peer does not advertise", func() error { return &jsonrpc.NotAdvertisedError{Method: "m", Capability: "c"} }, `{"code":-32603,"message":"internal error"}`},
+		{"a call of its own that failed with an error in it", func() error {
+			return fmt.Errorf("x: %w", &jsonrpc.CallError{Method: "m", Err: &jsonrpc.Error{Code: -32002, Message: "secret", Remote: true}})
+		}, `{"code":-32603,"message":"internal error"}`},
+		{"a handshake of its own", func() error { return &jsonrpc.VersionError{Cause: &jsonrpc.Error{Code: -32022, Remote: true}} }, `{"code":-32603,"message":"internal error"}`},
+		{"several errors", func() error { return errors.Join(errors.New("secret"), jsonrpc.NewError(7, "told")) }, `{"code":7,"message":"told"}`},
+		{"several errors of calls", func() error {
+			return errors.Join(&jsonrpc.NotAdvertisedError{}, jsonrpc.NewError(7, "told"))
+		}, `{"code":-32603,"message":"internal error"}`},
+		{"an error of its own for a call that failed", func() error {
+			return jsonrpc.Errorf(7, "told: %w", &jsonrpc.NotAdvertisedError{Method: "m", Capability: "c"})
+		}, `{"code":7,"message":"told: m: the peer does not advertise c"}`},
 		{"overload", func() error { return &jsonrpc.OverloadError{What: "x", Limit: 1} }, `{"code":-31001,"message":"overloaded: try again later","data":{"retryAfterMs":1000}}`},
 		{"a panic", func() error { panic("secret") }, `{"code":-32603,"message":"internal error"}`},
 		{"a nil pointer", func() error { return (*ownError)(nil) }, `{"code":-32603,"message":"internal error"}`},
@@ -291,6 +302,28 @@ func TestHandlerErrors(t *testing.T) {
 				require.Equal(t, 1, count(p.conn, jsonrpc.HandlerPanic))
 			}
 		})
+	}
+}
+
+// TestErrorsOfTheAsker: what the client answers when its own request's handler
+// asks it something is not the answer to that request.
+func TestErrorsOfTheAsker(t *testing.T) {
+	ask := func(ctx context.Context, wrap bool) error {
+		_, err := elicit(ctx, "sure?")
+		if wrap {
+			err = fmt.Errorf("asking: %w", err)
+		}
+		return err
+	}
+	for _, wrap := range []bool{false, true} {
+		s := oldServer{CallTool: func(ctx context.Context, _ *callToolParams) (*result, error) { return nil, ask(ctx, wrap) }}
+		s.Options.Logger = slog.New(slog.DiscardHandler)
+		p := oldTap(t, s)
+		go p.push(request("7", "tools/call", `{"name":"x"}`))
+		p.talk(`< {"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":"*"}`)
+		p.talk(`> {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such method"}}`,
+			`< {"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"internal error"}}`)
+		require.Equal(t, 1, count(p.conn, jsonrpc.FailedRequest))
 	}
 }
 

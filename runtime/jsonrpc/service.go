@@ -61,8 +61,9 @@ type ServiceOptions struct {
 	// Supported are the versions that an unsupported version is answered
 	// with; nil means the Revision alone.
 	Supported []string
-	// Unknown answers requests of methods that nobody registered; nil
-	// answers CodeMethodNotFound.
+	// Unknown answers requests of methods that the table does not name; nil
+	// answers CodeMethodNotFound. Those that it names are answered by who
+	// registered for them, or with CodeMethodNotFound.
 	Unknown func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error)
 	// UnknownNotification gets notifications that nobody registered; nil
 	// counts and drops them.
