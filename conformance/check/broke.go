@@ -167,6 +167,51 @@ func (t *Trace) findAstray() {
 	maps.DeleteFunc(t.lostTo, func(req, _ *Frame) bool { return !waited && !t.fenced(req.Index) })
 }
 
+// toNotifications are the responses of the server that answer no request and
+// came when a notification was the last thing that it had been sent, fences
+// aside: by them it must have meant to answer that notification. What may have
+// been meant for a request that has no other answer is not among them, nor what
+// came after a line that no server can read.
+func (t *Trace) toNotifications() []*Frame {
+	meant := t.meantForRequests()
+	var out []*Frame
+	var last *Frame
+	known := map[string]bool{}
+	for f := range t.all() {
+		for _, p := range f.parts() {
+			switch {
+			case !f.FromServer:
+				if p.ID != nil && p.Kind != KindResponse {
+					known[looseID(p.ID)] = true
+				}
+			case p.Kind != KindResponse, last == nil, usableID(p.ID) && known[looseID(p.ID)], meant[f], t.readBroken(f.Index):
+			default:
+				out = append(out, p)
+			}
+		}
+		switch {
+		case f.FromServer, f.fence():
+		case f.Kind == KindNotification && f.proper():
+			last = f
+		default:
+			last = nil
+		}
+	}
+	return out
+}
+
+// meantForRequests are the responses that astray finds.
+func (t *Trace) meantForRequests() map[*Frame]bool {
+	t.astray(nil)
+	t.strayMu.Lock()
+	defer t.strayMu.Unlock()
+	out := map[*Frame]bool{}
+	for _, f := range t.lostTo {
+		out[f] = true
+	}
+	return out
+}
+
 // why says for a check that could see nothing how its session ended, and on
 // which line; "" when it did not end early.
 func (t *Trace) why() string {

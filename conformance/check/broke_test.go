@@ -116,7 +116,7 @@ func TestServerThatStopsOverABrokenLine(t *testing.T) {
 		return bad
 	}}, "2025-11-25")
 	require.Equal(t, result.Warn, all["invalid-utf8-survived"].Verdict)
-	require.Equal(t, result.Pass, all["requests-answered-once"].Verdict, all["requests-answered-once"].Observed)
+	require.Equal(t, result.Pass, all["requests-answered-once"].Verdict, "%s\n%s", all["requests-answered-once"].Observed, frames(all["requests-answered-once"]))
 	require.Equal(t, result.Fail, all["parse-error-survived"].Verdict)
 	require.Equal(t, result.Blocked, all["parse-error-answered"].Verdict)
 	require.Contains(t, all["parse-error-answered"].Reason, "after a line that is no proper message")

@@ -117,6 +117,7 @@ type Case struct {
 
 type finding struct {
 	frame              *Frame
+	other              *Frame // shown too, where it is not nil
 	expected, observed string
 	mild               bool
 }
@@ -133,13 +134,19 @@ func (c *Case) Saw() { c.seen++ }
 // Broken says that the rule was broken: what should have been, what was
 // instead, and the line that shows it (nil where there is none).
 func (c *Case) Broken(f *Frame, expected, observed string) {
-	c.found(finding{f, expected, observed, false})
+	c.found(finding{frame: f, expected: expected, observed: observed})
+}
+
+// brokenTwice is Broken for a line that is wrong because of another one before
+// it, which is shown as well.
+func (c *Case) brokenTwice(before, f *Frame, expected, observed string) {
+	c.found(finding{frame: f, other: before, expected: expected, observed: observed})
 }
 
 // Tolerated is Broken for a point on which the specification is silent or
 // contradicts itself: it is told, as a warning.
 func (c *Case) Tolerated(f *Frame, expected, observed string) {
-	c.found(finding{f, expected, observed, true})
+	c.found(finding{frame: f, expected: expected, observed: observed, mild: true})
 }
 
 // found keeps what the verdict tells of, and counts the rest.
@@ -241,6 +248,36 @@ func (c *Case) Answer(req *Frame) *Frame {
 		c.Blocked(or(req.Trace.why(), "the session ended") + ", and this request was left without an answer")
 	}
 	return nil
+}
+
+// left settles a check on a request without an answer that is no breach of its
+// rule.
+func (c *Case) left(req *Frame) {
+	switch req.Trace.fate(req) {
+	case fateAstray:
+		c.Blocked("the server answered under an id that no request had")
+	case fateSilent, fateUnsure:
+		c.NotObserved("the server did not answer request " + req.IDText())
+	default:
+		c.Blocked(or(req.Trace.why(), "the session ended") + ", and this request was left without an answer")
+	}
+}
+
+// control is the answer to the only request of a step that does the same as
+// another one, without what is looked at there; tried is false where there is no
+// such step.
+func (c *Case) control(step string) (answer *Frame, tried bool) {
+	for _, t := range c.Traces {
+		for _, s := range t.steps {
+			if s.Name != step {
+				continue
+			}
+			for _, req := range s.Sent() {
+				return t.Answer(req), true
+			}
+		}
+	}
+	return nil, false
 }
 
 func or(a, b string) string {
@@ -347,7 +384,7 @@ func (c *Case) conclude(out *result.Check) {
 			out.Observed += fmt.Sprintf(" (and %d more like it)", n)
 		}
 		if f.frame != nil {
-			out.Frames = around(f.frame)
+			out.Frames = around(f.frame, f.other)
 		}
 	case c.seen > 0 && c.verdict == result.Blocked:
 		out.Verdict, out.Reason = c.verdict, c.reason
@@ -381,10 +418,17 @@ func (c *Case) kept() string {
 }
 
 // around shows the request with the answer it is about, and what lies between;
-// of a line over which the server ended, how it did.
-func around(f *Frame) []result.Frame {
+// of a line over which the server ended, how it did. Another line that the
+// finding is about is shown wherever it stands.
+func around(f, other *Frame) []result.Frame {
 	var out []result.Frame
-	if b := f.Trace.broke(); b != nil && (b.request == f || b.line == f) {
+	if other != nil {
+		also := []int{other.Index}
+		if req := f.Trace.Request(other); req != nil {
+			also = append(also, req.Index)
+		}
+		out = result.Around(f.Trace.Recording, f.Index, 1, 1, also...)
+	} else if b := f.Trace.broke(); b != nil && (b.request == f || b.line == f) {
 		out = result.Around(f.Trace.Recording, f.Index, 3, 1, append(f.Trace.lastWords(f.Index), b.at)...)
 	} else if req := f.Trace.Request(f); f.FromServer && f.Kind == KindResponse && req != nil && f.Index-req.Index > 4 {
 		out = result.Around(f.Trace.Recording, f.Index, 1, 1, req.Index)

@@ -39,8 +39,8 @@ func (c *Case) each(fn func(f *Frame)) {
 	}
 }
 
-// Unanswered judges that nothing came back for what a step sent: neither an
-// error without an id nor any response that answers no request.
+// Unanswered judges that nothing came back for what a step sent: neither a
+// response without an id nor one with an id that no request had.
 func (c *Case) Unanswered(step string) {
 	s := c.Step(step)
 	if s == nil {
@@ -48,12 +48,18 @@ func (c *Case) Unanswered(step string) {
 	}
 	found := false
 	for _, f := range s.Got() {
-		if f.Kind == KindResponse && (f.ID == nil || f.ID.Kind() == wire.KindNull) {
-			c.Broken(f, "no answer", "an error without an id")
+		if f.Kind == KindResponse && noID(f.ID) {
+			c.Broken(f, "no answer", stray(f))
 			found = true
 		}
 		if f.Kind == KindArray {
 			c.Broken(f, "no answer", "an array")
+			found = true
+		}
+	}
+	for _, f := range s.Trace.toNotifications() {
+		if s.holds(f.Index) && !noID(f.ID) {
+			c.Broken(f, "no answer", stray(f))
 			found = true
 		}
 	}
@@ -65,6 +71,21 @@ func (c *Case) Unanswered(step string) {
 	default:
 		c.Blocked(or(s.Trace.why(), "the session ended"))
 	}
+}
+
+// noID reports whether a response names no request.
+func noID(id wire.Raw) bool { return id == nil || id.Kind() == wire.KindNull }
+
+// stray describes a response that answers no request.
+func stray(f *Frame) string {
+	what := "a result"
+	if f.Failed() {
+		what = "an error"
+	}
+	if noID(f.ID) {
+		return what + " without an id"
+	}
+	return what + " with id " + text(f.ID) + ", which no request had"
 }
 
 // Survived judges that the server still worked after every line of a step.

@@ -734,12 +734,14 @@ func (s *subscription) end() int {
 
 // stepAt is the name of the step in which event i lies.
 func (t *Trace) stepAt(i int) string {
-	for _, s := range t.steps {
-		if s.holds(i) {
-			return s.Name
-		}
+	n, found := slices.BinarySearchFunc(t.steps, i, func(s *Step, i int) int { return s.from - i })
+	if !found {
+		n--
 	}
-	return ""
+	if n < 0 || !t.steps[n].holds(i) {
+		return ""
+	}
+	return t.steps[n].Name
 }
 
 // listenRefused judges that the subscriptions of these steps were refused with

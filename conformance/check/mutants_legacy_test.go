@@ -41,7 +41,7 @@ var legacyMutants = map[string]mutant{
 	// Lifecycle and versions.
 	"ping-answered":            {server: swap("ping", `"result":{}`, `"result":{"pong":true}`)},
 	"initialize-result":        {server: swap("initialize", `"name":"checktest",`, ``)},
-	"ping-before-initialized":  {server: server{Output: beforeInitialized}},
+	"ping-before-initialized":  {server: server{Input: noteReady, Output: beforeInitialized}},
 	"quiet-before-initialized": {server: say("initialize", `{"jsonrpc":"2.0","id":"early","method":"roots/list"}`)},
 	"faulty-initialize-refused": {server: server{Input: func(c *conn, line []byte) bool {
 		if bytes.Contains(line, []byte(`"protocolVersion":5`)) {
@@ -151,6 +151,13 @@ func beforeInitialized(c *conn, r *request, a string) string {
 		return `{"jsonrpc":"2.0","id":` + string(r.ID) + `,"error":{"code":-32600,"message":"not ready"}}`
 	}
 	return a
+}
+
+func noteReady(c *conn, line []byte) bool {
+	if bytes.Contains(line, []byte("notifications/initialized")) {
+		c.State["ready"] = true
+	}
+	return false
 }
 
 func hangOn(c *conn, line []byte, text string) bool {

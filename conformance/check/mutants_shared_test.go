@@ -81,6 +81,17 @@ func dieOn(text string) server {
 	}}
 }
 
+// reply sends a line for each that holds a text, which the server deals with
+// as it should.
+func reply(holds, line string) server {
+	return server{Input: func(c *conn, in []byte) bool {
+		if bytes.Contains(in, []byte(holds)) {
+			c.Line(line)
+		}
+		return false
+	}}
+}
+
 // mute ignores lines that hold a text.
 func mute(text string) server {
 	return server{Input: func(_ *conn, line []byte) bool { return bytes.Contains(line, []byte(text)) }}
@@ -90,6 +101,7 @@ func without(s server, features ...string) server { s.Without = features; return
 
 var sharedMutants = map[string]mutant{
 	// The envelope.
+	"ping-answered/silent": {server: mute(`"method":"ping"`)},
 	"id-echo": {server: server{Output: func(_ *conn, r *request, a string) string {
 		if r != nil && string(r.ID) == `"7"` {
 			return strings.Replace(a, `"id":"7"`, `"id":7`, 1)
@@ -105,14 +117,18 @@ var sharedMutants = map[string]mutant{
 		}
 		return a
 	}}},
-	"message-shape":           {server: swap("tools/list", `"jsonrpc":"2.0"`, `"jsonrpc":"2"`)},
-	"response-one-of":         {server: swap("tools/list", `"result":`, `"error":{"code":1,"message":"x"},"result":`)},
-	"response-one-of/neither": {server: server{Start: func(c *conn) { c.Line(`{"jsonrpc":"2.0","id":5}`) }}},
-	"result-object":           {server: give("prompts/list", "", "[]")},
-	"error-members":           {server: swap("goldwire/no_such_method", `,"message":"method not found"`, "")},
-	"error-code-integer":      {server: swap("goldwire/no_such_method", `-32601`, `-32601.5`)},
-	"params-object":           {server: say("ping", `{"jsonrpc":"2.0","method":"notifications/message","params":[]}`)},
-	"notification-no-id":      {server: say("tools/list", `{"jsonrpc":"2.0","id":99,"method":"notifications/tools/list_changed"}`)},
+	"message-shape":                       {server: swap("tools/list", `"jsonrpc":"2.0"`, `"jsonrpc":"2"`)},
+	"response-one-of":                     {server: swap("tools/list", `"result":`, `"error":{"code":1,"message":"x"},"result":`)},
+	"response-one-of/neither":             {server: server{Start: func(c *conn) { c.Line(`{"jsonrpc":"2.0","id":5}`) }}},
+	"result-object":                       {server: give("prompts/list", "", "[]")},
+	"error-members":                       {server: swap("goldwire/no_such_method", `,"message":"method not found"`, "")},
+	"error-code-integer":                  {server: swap("goldwire/no_such_method", `-32601`, `-32601.5`)},
+	"params-object":                       {server: say("ping", `{"jsonrpc":"2.0","method":"notifications/message","params":[]}`)},
+	"notification-no-id":                  {server: say("tools/list", `{"jsonrpc":"2.0","id":99,"method":"notifications/tools/list_changed"}`)},
+	"notification-unanswered/stray":       {server: reply(`"method":"notifications/`, `{"jsonrpc":"2.0","id":999,"result":{}}`)},
+	"notification-unanswered/error":       {server: reply("goldwire_unknown", `{"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"no"}}`)},
+	"notification-unanswered/result":      {server: reply("goldwire_unknown", `{"jsonrpc":"2.0","id":null,"result":{}}`)},
+	"notification-unanswered/initialized": {rev: "2025-11-25", server: reply("notifications/initialized", `{"jsonrpc":"2.0","id":null,"result":{}}`)},
 	"notification-unanswered": {server: server{Input: func(c *conn, line []byte) bool {
 		if bytes.Contains(line, []byte("goldwire_unknown")) {
 			c.Line(`{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"unknown notification"}}`)

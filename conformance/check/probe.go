@@ -175,6 +175,7 @@ type run struct {
 	profile  string
 	unopened int
 	gaveUp   bool
+	pinged   bool
 	lost     int // sessions that were lost
 	stuck    int // those of them in which the server hung
 
@@ -182,6 +183,7 @@ type run struct {
 	spent      bool
 	started    time.Duration
 	hung, mute []string
+	noPing     bool
 	deaths     map[string]int // sessions that ended over a request, by its method
 
 	named bool  // the tools that the options name were looked up
@@ -282,7 +284,7 @@ func (r *run) open(profile string) bool {
 	}
 	o := SessionOptions{
 		Profile: profile, Revision: r.opts.Revision, Limits: r.opts.Limits,
-		Impatient: r.spent, Started: r.started, Hung: r.hung, Mute: r.mute,
+		Impatient: r.spent, Started: r.started, Hung: r.hung, Mute: r.mute, NoPing: r.noPing,
 	}
 	if profile == Declared {
 		o.ClientCapabilities = declaredCaps(r.opts.Revision)
@@ -299,6 +301,10 @@ func (r *run) open(profile string) bool {
 		return false
 	}
 	r.unopened = 0
+	if !r.pinged && profile != Bare && !Modern(s.rev) {
+		s.tryPing()
+		r.pinged, r.noPing = s.Lost() == "", s.noPing
+	}
 	return true
 }
 

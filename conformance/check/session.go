@@ -134,6 +134,7 @@ type SessionOptions struct {
 	Started   time.Duration // the longest it took to its first answer; 0 = not known
 	Hung      []string      // methods that it hung on, or ended on several times: they are not sent again
 	Mute      []string      // methods that it never answered though it was alive
+	NoPing    bool          // it answers no ping by a result
 }
 
 // Session drives one running server and records every byte that passes. Its
@@ -154,6 +155,7 @@ type Session struct {
 	closing    bool
 	started    time.Duration
 	hung, mute []string
+	noPing     bool
 	release    func() bool // lets go of the context
 	quiet      bool        // a line was watched for an answer in vain
 
@@ -195,6 +197,7 @@ func Open(ctx context.Context, l Launcher, o SessionOptions) (*Session, error) {
 		nextID: 1, nextFence: firstFence, exited: make(chan struct{}),
 		trace: NewTrace(rec), changed: make(chan struct{}), spent: o.Impatient,
 		started: o.Started, hung: o.Hung, mute: slices.Clone(o.Mute),
+		noPing: o.NoPing,
 	}
 	s.readers.Go(func() { s.readOutput(c.Output()) })
 	if e := c.Errors(); e != nil {
@@ -706,16 +709,14 @@ func (s *Session) Await(reqs ...*Frame) bool {
 	s.mu.Lock()
 	s.spent = true
 	s.mu.Unlock()
-	if !s.fence(max(min(limit, s.limits.Request), s.limits.Short)) {
+	if !s.fence(max(min(limit, s.limits.Request), s.limits.Short), reqs...) {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range reqs {
 		if !s.isAnswered(f) {
-			if !slices.Contains(s.mute, f.Method) {
-				s.mute = append(s.mute, f.Method)
-			}
+			s.muteLocked(f.Method)
 			s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note + string(f.ID))})
 		}
 	}
@@ -775,16 +776,44 @@ func (s *Session) patient(limit time.Duration) time.Duration {
 	return max(limit, s.limits.Start)
 }
 
-func (s *Session) fence(limit time.Duration) bool {
-	id := strconv.FormatInt(s.nextFence, 10)
-	s.nextFence++
-	method := "ping"
-	if Modern(s.rev) {
-		method = "server/discover"
-	}
-	f := s.AskID(id, method, "")
-	if s.wait(limit, func() bool { return s.isAnswered(f) }) {
-		return true
+// fence asks for something that costs nothing and waits for the answer. What
+// stays unanswered may be the fault of that one method: before the server is
+// called dead it is asked for something else. The methods of waiting, requests
+// without an answer so far, prove nothing and are not asked for.
+func (s *Session) fence(limit time.Duration, waiting ...*Frame) bool {
+	var sent []*Frame
+	wait := limit
+	for i, method := range s.fenceMethods(waiting) {
+		if i > 0 {
+			wait = max(s.limits.Short, min(limit, 2*time.Second))
+		}
+		id := strconv.FormatInt(s.nextFence, 10)
+		s.nextFence++
+		f := s.AskID(id, method, "")
+		if f == nil { // the server is gone
+			return false
+		}
+		if s.wait(wait, func() bool { return s.isAnswered(f) }) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			for _, before := range sent {
+				if s.isAnswered(before) {
+					continue
+				}
+				s.spent = true
+				s.muteLocked(before.Method)
+				note := noteSilent
+				if limit < s.limits.Request {
+					note = noteGaveUp
+				}
+				s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note + string(before.ID))})
+			}
+			return true
+		}
+		if s.Lost() != "" {
+			return false
+		}
+		sent = append(sent, f)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -798,6 +827,59 @@ func (s *Session) fence(limit time.Duration) bool {
 		s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note)})
 	}
 	return false
+}
+
+// fenceMethods are the methods that a fence asks for, one after the other
+// until one is answered: the usual one and a list.
+func (s *Session) fenceMethods(waiting []*Frame) []string {
+	usual := "ping"
+	if Modern(s.rev) {
+		usual = "server/discover"
+	}
+	vain := func(method string) bool {
+		return slices.Contains(s.mute, method) ||
+			slices.ContainsFunc(waiting, func(f *Frame) bool { return f != nil && f.Method == method && !s.isAnswered(f) })
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	other := s.listLocked(vain)
+	switch {
+	case other == "":
+		return []string{usual}
+	case vain(usual):
+		return []string{other}
+	}
+	return []string{usual, other}
+}
+
+// listLocked is the first list of a feature that the server declares, of a list
+// that any server has to refuse where it declares none; "" where the server
+// hangs on them or leaves them unanswered.
+func (s *Session) listLocked(vain func(method string) bool) string {
+	facts := FactsOf(s.rev, []*Trace{s.trace})
+	for _, declared := range []bool{true, false} {
+		for _, l := range Lists {
+			if facts.Has(l.Capability) == declared && !slices.Contains(s.hung, l.Method) && !vain(l.Method) {
+				return l.Method
+			}
+		}
+	}
+	return ""
+}
+
+func (s *Session) muteLocked(method string) {
+	if !slices.Contains(s.mute, method) {
+		s.mute = append(s.mute, method)
+	}
+}
+
+// tryPing finds out whether a ping is answered by a result: where it is not,
+// other requests have to stand for the cheap one that every server answers.
+func (s *Session) tryPing() {
+	a := s.Call("ping", "")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noPing = !a.OK() && s.lost == ""
 }
 
 // Provoke sends a line that a server may answer, refuse without an id, or
@@ -875,6 +957,13 @@ func (s *Session) awaitExit(d time.Duration) bool {
 	}
 }
 
+// terminate asks a server to end that nobody needs any more.
+func (s *Session) terminate() {
+	s.note(transcript.KindSent, "SIGTERM")
+	s.carrier.Terminate()
+	s.awaitExit(min(s.limits.Exit, politeTerm))
+}
+
 // ended reports whether the server closed its output.
 func (s *Session) ended() bool {
 	s.mu.Lock()
@@ -900,13 +989,18 @@ func (s *Session) Close() *Trace {
 	s.writeMu.Unlock()
 	switch lost := s.Lost(); {
 	case closed:
+		// It had its time to end by itself.
+		s.mu.Lock()
+		runs := !s.gone
+		s.mu.Unlock()
+		if runs {
+			s.terminate()
+		}
 	case lost == "":
 		s.note(transcript.KindEOF, ">")
 		_ = s.carrier.CloseInput()
 		if !s.awaitExit(min(s.limits.Exit, politeEOF)) {
-			s.note(transcript.KindSent, "SIGTERM")
-			s.carrier.Terminate()
-			s.awaitExit(min(s.limits.Exit, politeTerm))
+			s.terminate()
 		}
 	case s.ended():
 		// How it ended is worth a moment.

@@ -61,6 +61,8 @@ func envelopeProbes() []Probe {
 		{
 			Name: "unknown metadata", Profile: Main,
 			Run: func(d *Driver) {
+				d.Step("meta/known-keys")
+				d.Call(d.cheap(), "{}")
 				d.Step("meta/unknown-keys")
 				d.Call(d.cheap(), `{"_meta":{"com.example/probe":{"a":[1,null]},"plain":true}}`)
 			},
@@ -104,9 +106,10 @@ func envelopeChecks() []Check {
 					return
 				}
 				for _, req := range s.Sent() {
-					a := c.Answer(req)
+					a := req.Trace.Answer(req)
 					switch {
-					case a == nil:
+					case a == nil: // others tell of silence: it repeats no id, and no wrong one
+						c.left(req)
 					case !wire.Equal(a.ID, req.ID):
 						c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
 					default:
@@ -243,7 +246,18 @@ func envelopeChecks() []Check {
 		{
 			ID: "notification-unanswered", Title: "a notification is never answered, not even an unknown one", Layer: JSONRPC,
 			Requirements: []string{"legacy/jsonrpc-notification-no-reply", "modern/jsonrpc-notification-no-response"},
-			Judge:        func(c *Case) { c.Unanswered("notification/unknown") },
+			Judge: func(c *Case) {
+				c.Unanswered("notification/unknown")
+				for _, t := range c.Traces {
+					for _, f := range t.toNotifications() {
+						// What has no id and is an error may be about any line
+						// that could not be read.
+						if t.stepAt(f.Index) != "notification/unknown" && !(noID(f.ID) && f.Failed()) {
+							c.Broken(f, "no answer", stray(f))
+						}
+					}
+				}
+			},
 		},
 		{
 			ID: "answers-belong", Title: "every response answers a request that was made", Layer: JSONRPC,
@@ -336,7 +350,12 @@ func envelopeChecks() []Check {
 					return
 				}
 				for _, req := range s.Sent() {
-					if a := c.Answer(req); a != nil {
+					a := c.Answer(req)
+					switch plain, tried := c.control("meta/known-keys"); {
+					case a == nil:
+					case a.Failed() && tried && !plain.OK():
+						c.Blocked(req.Method + " has no result without such keys either")
+					default:
 						c.want(a, a.OK(), "a result", "error "+text(a.Error))
 					}
 				}
@@ -434,25 +453,56 @@ func (t *Trace) busiest() (most *Frame, lines int) {
 // answeredTwice tells of requests with more than one answer.
 func (c *Case) answeredTwice(t *Trace) {
 	count := map[string]int{}
-	second := map[string]*Frame{}
+	first, second := map[string]*Frame{}, map[string]*Frame{}
 	var order []string
 	for f := range t.all() {
 		if !f.FromServer || f.Kind != KindResponse || f.ID == nil || f.ID.Kind() == wire.KindNull {
 			continue
 		}
 		key := idKey(f.ID)
-		if count[key]++; count[key] == 2 && t.Request(f) != nil {
+		if count[key]++; count[key] == 1 {
+			first[key] = f
+		}
+		if count[key] == 2 && t.Request(f) != nil {
 			second[key] = f
 			order = append(order, key)
 		}
 	}
 	for _, key := range order {
 		f, observed := second[key], "a second one"
+		// One of them may be meant for a request whose id is the same but for
+		// its JSON type: it has no other answer then.
+		if n := len(t.loose[looseID(f.ID)]); n <= t.askedLoosely(f.ID) {
+			continue
+		}
 		if n := count[key]; n > 2 {
 			observed = strconv.Itoa(n) + " of them"
 		}
-		c.Broken(f, "one answer to request "+text(f.ID), observed)
+		c.brokenTwice(first[key], f, "one answer to request "+text(f.ID), observed)
 	}
+}
+
+// askedLoosely counts the ids of requests that are this one but for their JSON
+// type.
+func (t *Trace) askedLoosely(id wire.Raw) int {
+	n := 0
+	for _, key := range []string{"s", "n"} {
+		if len(t.asked[shortKey(key+plainID(id))]) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// plainID is an id as text, without the quotes of a string.
+func plainID(id wire.Raw) string {
+	if s, ok := id.Str(); ok {
+		return s
+	}
+	if n, ok := id.Int(); ok {
+		return strconv.FormatInt(n, 10)
+	}
+	return string(id)
 }
 
 var metaKey = regexp.MustCompile(`^([A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?)*/)?([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
