@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/conformance/report"
+	"github.com/goldwire/goldwire/conformance/result"
+	v20251125 "github.com/goldwire/goldwire/generated/mcp/v20251125"
+	v20260728 "github.com/goldwire/goldwire/generated/mcp/v20260728"
+	"github.com/goldwire/goldwire/runtime/jsonl"
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+)
+
+// proxy serves what it is the client of: proxy REVISION COMMAND...
+func proxy() {
+	ctx := context.Background()
+	command := jsonl.Command(os.Args[2], os.Args[3:]...)
+	var server jsonrpc.Binder
+	if os.Args[1] == v20251125.Revision {
+		remote, err := v20251125.Connect(ctx, command, v20251125.Client{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer func() { _ = remote.Close() }()
+		server = remote.Server
+	} else {
+		remote, err := v20260728.Connect(ctx, command, v20260728.Client{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer func() { _ = remote.Close() }()
+		server = remote.Server
+	}
+	if err := jsonrpc.Serve(ctx, jsonl.Stdio(), server); err != nil {
+		log.Println(err)
+	}
+}
+
+// TestProxyConforms: a server that is served by its client breaks nothing that it
+// keeps itself, in either era.
+func TestProxyConforms(t *testing.T) {
+	goldwire, err := exec.LookPath("goldwire")
+	require.NoError(t, err)
+	behind, err := exec.LookPath("proxy")
+	require.NoError(t, err)
+	for _, rev := range []string{v20251125.Revision, v20260728.Revision} {
+		t.Run(rev, func(t *testing.T) {
+			t.Parallel()
+			judge := func(name string, command ...string) map[string]result.Verdict {
+				file := filepath.Join(t.TempDir(), name)
+				args := append([]string{"check", "--revision", rev, "--format", "json", "--output", file, "--"}, command...)
+				out, err := exec.CommandContext(t.Context(), goldwire, args...).CombinedOutput()
+				require.NoError(t, err, string(out))
+				b, err := os.ReadFile(file)
+				require.NoError(t, err)
+				rep, err := report.ParseJSON(b)
+				require.NoError(t, err)
+				verdicts := map[string]result.Verdict{}
+				for _, r := range rep.Results {
+					verdicts[r.ID] = r.Verdict
+				}
+				return verdicts
+			}
+			direct := judge("direct.json", goldwire, "serve")
+			served := judge("served.json", behind, rev, goldwire, "serve")
+			// What the reference server asks of its client is not asked of one
+			// that answers nothing, and a proxy speaks one revision.
+			lost := 0
+			for id, v := range direct {
+				if v == result.Pass && served[id] != result.Pass {
+					require.Equal(t, result.NotObserved, served[id], id)
+					lost++
+				}
+			}
+			require.LessOrEqual(t, lost, 6)
+		})
+	}
+}
