@@ -1,6 +1,7 @@
 package streamhttp
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"sync"
@@ -36,33 +37,43 @@ const (
 // checkParams holds the Mcp-Param-* headers of a call against its arguments. A
 // table that speaks against the call may be out of date: then it is made again.
 func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) error {
-	tool, ok := hd.params.Get("name").Str()
-	if !ok {
+	raw := hd.params.Get("name")
+	if raw.Kind() != wire.KindString {
 		return nil
 	}
-	args := hd.params.Get("arguments")
 	if h.o.ParamHeaders != nil {
+		tool, _ := raw.Str()
 		params, err := h.o.ParamHeaders(ctx, tool)
 		if err != nil {
 			h.log.Warn("the header parameters of a tool are not known", "err", err)
 			return nil
 		}
-		return params.Check(hdr, args)
+		return params.Check(hdr, hd.params.Get("arguments"))
 	}
 	now := time.Now()
 	t := h.params.get(jsonrpc.Principal(ctx), now)
 	if t == nil {
 		t = h.listTools(ctx)
 	}
-	params := t.tools[tool]
+	params := t.of(raw)
 	if len(params) == 0 {
 		return nil
 	}
+	args := hd.params.Get("arguments")
 	err := params.Check(hdr, args)
 	if err != nil && t.made.Before(now) {
-		err = h.listTools(ctx).tools[tool].Check(hdr, args)
+		err = h.listTools(ctx).of(raw).Check(hdr, args)
 	}
 	return err
+}
+
+// of finds a tool by its name as the message spells it.
+func (t *paramTable) of(name wire.Raw) ParamHeaders {
+	if plain := name[1 : len(name)-1]; bytes.IndexByte(plain, '\\') < 0 {
+		return t.tools[string(plain)]
+	}
+	s, _ := name.Str()
+	return t.tools[s]
 }
 
 // get is a table that may still be used, nil if there is none.

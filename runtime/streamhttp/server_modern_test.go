@@ -55,6 +55,7 @@ func TestHeaders(t *testing.T) {
 		{"param", region(`{"region":"eu"}`), usual("region", "Mcp-Param-Region: eu"), "200"},
 		{"param in another case of the header", region(`{"region":"eu"}`), usual("region", "mcp-param-region: eu"), "200"},
 		{"param encoded", region(`{"region":"é"}`), usual("region", "Mcp-Param-Region: =?base64?w6k=?="), "200"},
+		{"param, name of the tool with an escape", strings.Replace(region(`{"region":"eu"}`), `"region","arg`, `"r\u0065gion","arg`, 1), usual("region"), "400 -32020"},
 		{"param missing", region(`{"region":"eu"}`), usual("region"), "400 -32020"},
 		{"param differs", region(`{"region":"eu"}`), usual("region", "Mcp-Param-Region: us"), "400 -32020"},
 		{"param not given", region(`{}`), usual("region"), "200"},
