@@ -2,6 +2,7 @@ package args
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -60,7 +61,7 @@ func (l *limits) set(keyword, tag string, t reflect.Type) (err error) {
 			r := wire.Quote(v)
 			if number {
 				if r, err = wire.ParseRaw([]byte(v)); err != nil || r.Kind() != wire.KindNumber {
-					return fmt.Errorf("%q is no number", v)
+					return fmt.Errorf("%q is not a number", v)
 				}
 			}
 			l.enum = append(l.enum, r)
@@ -77,19 +78,22 @@ func (l *limits) set(keyword, tag string, t reflect.Type) (err error) {
 			return fmt.Errorf("%v is no number", t)
 		}
 		v, err := strconv.ParseFloat(tag, 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("%q is not a number", tag)
+		}
 		if keyword == "minimum" {
 			l.minimum = &v
 		} else {
 			l.maximum = &v
 		}
-		return err
+		return nil
 	}
 	if items := strings.HasSuffix(keyword, "Items"); items && !list || !items && !text {
 		return fmt.Errorf("%v has none", t)
 	}
 	n, err := strconv.Atoi(tag)
 	if err != nil || n < 0 {
-		return fmt.Errorf("%q is no number from 0", tag)
+		return fmt.Errorf("%q is not a number from 0", tag)
 	}
 	*map[string]**int{"minLength": &l.minLength, "maxLength": &l.maxLength, "minItems": &l.minItems, "maxItems": &l.maxItems}[keyword] = &n
 	return nil

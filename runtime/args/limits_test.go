@@ -95,8 +95,12 @@ func TestTagsThatDoNotFit(t *testing.T) {
 	refused(args.Schema[struct {
 		A string `minimum:"1"`
 	}]())
+	_, err := args.Schema[struct {
+		A int `minimum:"x"`
+	}]()
+	require.ErrorContains(t, err, `field A: tag minimum: "x" is not a number`)
 	refused(args.Schema[struct {
-		A int `minimum:"one"`
+		A float64 `maximum:"NaN"`
 	}]())
 	refused(args.Schema[struct {
 		A string `minItems:"1"`
@@ -107,7 +111,7 @@ func TestTagsThatDoNotFit(t *testing.T) {
 	refused(args.Schema[struct {
 		A string `maxLength:"-1"`
 	}]())
-	_, err := args.Decode[struct {
+	_, err = args.Decode[struct {
 		A string `minimum:"1"`
 	}](wire.Raw(`{"A":"x"}`))
 	require.ErrorContains(t, err, "A: field A: tag minimum")

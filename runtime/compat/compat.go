@@ -14,7 +14,10 @@ import (
 
 // Revisions joins servers of different revisions into one that answers each
 // request in the revision its client speaks: generated Servers, one a
-// revision. Bind fails when two speak the same one, one is nil, or none is given.
+// revision, at most one of them of a stateless revision: such a server says in
+// its own answers what it speaks, and two would contradict each other. Bind fails
+// when there are two of those, when two speak the same revision, one is nil, or
+// none is given.
 //
 // Which one answers is decided request by request:
 //
@@ -60,7 +63,7 @@ func bindAll(b []jsonrpc.Binder) (*eras, error) {
 		rev := svc.Revision()
 		if svc.Rules().Stateless {
 			if e.stateless != nil {
-				return nil, fmt.Errorf("two of stateless revisions, %s and %s", e.stateless.Revision(), rev)
+				return nil, fmt.Errorf("two of stateless revisions, %s and %s: one can be joined with those of stateful ones", e.stateless.Revision(), rev)
 			}
 			e.stateless = svc
 			continue

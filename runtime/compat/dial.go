@@ -17,8 +17,8 @@ import (
 const probeTimeout = 5 * time.Second
 
 // Dial connects to a server in the newest revision that both sides speak, and
-// makes the handshake. clients are generated Clients, one a revision. What the
-// server speaks is the connection's Session().Revision, and the Join of that
+// makes the handshake. clients are generated Clients, one a revision, at most one
+// of them of a stateless revision. What the server speaks is the connection's Session().Revision, and the Join of that
 // revision's package makes a RemoteServer of the connection:
 //
 //	conn, err := compat.Dial(ctx, dialer, newer, older)

@@ -88,7 +88,7 @@ func (e *URLError) Error() string { return fmt.Sprintf("URL %q: %s", e.URL, e.Re
 func ParseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil {
-		return nil, &URLError{Reason: "not a URL"}
+		return nil, &URLError{URL: publicText(s), Reason: "not a URL"}
 	}
 	bad := func(reason string) (*url.URL, error) { return nil, &URLError{URL: publicURL(u), Reason: reason} }
 	switch {
@@ -105,6 +105,22 @@ func ParseURL(s string) (*url.URL, error) {
 // publicURL is a URL without the parts that may be secret.
 func publicURL(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
+}
+
+// publicText is the same of a text that is no URL: without what may be a user or
+// a query, and cut when it is long.
+func publicText(s string) string {
+	if strings.Contains(s, "@") { // what around it is secret cannot be told
+		return "…"
+	}
+	if i := strings.IndexAny(s, "?#"); i >= 0 {
+		s = s[:i]
+	}
+	const most = 200
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return s
 }
 
 // Dial makes a link. Nothing is sent yet, the server is reached with the first

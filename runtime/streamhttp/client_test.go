@@ -369,6 +369,15 @@ func TestClientURL(t *testing.T) {
 		require.ErrorAs(t, err, &ue, bad)
 		require.NotContains(t, err.Error(), "cret")
 	}
+	for text, shown := range map[string]string{
+		"127.0.0.1:1/mcp":          `URL "127.0.0.1:1/mcp": not a URL`,
+		"127.0.0.1:1/mcp?k=secret": `URL "127.0.0.1:1/mcp": not a URL`,
+		"http://u:se#cret@a:x/":    `URL "…": not a URL`,
+		"http://a b/":              `URL "http://a b/": not a URL`,
+	} {
+		_, err := ParseURL(text)
+		require.EqualError(t, err, shown)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := URL("http://a/").Dial(ctx)
