@@ -1,6 +1,7 @@
 package jsonrpc_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -77,13 +78,21 @@ func TestRawOfTheHandlers(t *testing.T) {
 						return wire.Raw(`{"a":"` + more + `","b":` + string(r) + `}`), nil
 					},
 				}
-				s.Options.Logger = slog.New(slog.DiscardHandler)
+				var log bytes.Buffer
+				s.Options.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				p := oldTap(t, s)
 				for i, method := range []string{"tools/call", "tools/list", "x/unknown"} {
 					p.talk(`> `+request("2", method, `{"name":"x"}`), `< {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"internal error"}}`)
 					require.Equal(t, i+1, count(p.conn, jsonrpc.InvalidOutput))
 				}
 				require.Zero(t, count(p.conn, jsonrpc.FailedRequest))
+				require.NoError(t, p.conn.Close(t.Context()))
+				lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+				require.Len(t, lines, 3)
+				for _, line := range lines {
+					require.Contains(t, line, "level=ERROR")
+					require.Regexp(t, `err="?result[.: ]`, line)
+				}
 			})
 		}
 	}
