@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/check"
 	"github.com/goldwire/goldwire/conformance/result"
 	"github.com/goldwire/goldwire/conformance/transcript"
@@ -39,8 +40,10 @@ type Options struct {
 	// latter two in the revisions in which that requirement holds. A pattern
 	// that matches nothing is an error.
 	Checks []string
-	// Must leaves out checks whose breach would be a warning.
-	Must bool
+	// Level leaves out the checks of weaker rules: catalogue.Must those whose
+	// breach would be a warning, catalogue.Should those that a MAY alone stands
+	// behind. "" and catalogue.May leave out none.
+	Level result.Level
 	// Allow and Deny name tools that may be called though they are not marked
 	// read-only, and tools that are never called; "*" is all. A name that the
 	// server does not list ends the run before any tool is called.
@@ -104,13 +107,19 @@ func (e *SilentError) Error() string {
 type RevisionError struct {
 	Asked  []string
 	Speaks []string
-	Frames []result.Frame // where it speaks none: what it was asked and what it said
+
+	// Where it speaks none.
+	Named  []string       // the versions that it named in its answers to initialize, as JSON
+	Frames []result.Frame // what it was asked and what it said
 }
 
 func (e *RevisionError) Error() string {
 	if len(e.Speaks) == 0 {
 		var b strings.Builder
 		b.WriteString("the server answers, but agrees to no revision of the protocol")
+		if len(e.Named) > 0 {
+			b.WriteString(" that it is offered: it answers with version " + strings.Join(e.Named, ", "))
+		}
 		for _, f := range e.Frames {
 			b.WriteString("\n  " + f.Text)
 		}
@@ -146,7 +155,7 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	if err != nil {
 		var none *RevisionError
 		if errors.As(err, &none) && len(none.Speaks) == 0 {
-			none.Frames = found.Said()
+			none.Named, none.Frames = found.Named(), found.Said()
 		}
 		return nil, err
 	}
@@ -199,7 +208,11 @@ func Select(o Options) ([]check.Check, error) {
 // says which pattern is malformed.
 func (o *Options) Judges(k *check.Check, rev string) (bool, error) {
 	bound := k.Bound(rev)
-	if len(bound) == 0 || o.Must && k.Warns(rev) {
+	if len(bound) == 0 {
+		return false, nil
+	}
+	switch level := k.Level(rev); {
+	case o.Level == catalogue.Must && level != catalogue.Must, o.Level == catalogue.Should && level == catalogue.May:
 		return false, nil
 	}
 	for _, pat := range o.Checks {
@@ -353,7 +366,7 @@ func (r *runner) verdicts(rev string, checks []check.Check, traces, offers []*ch
 
 // Judge gives the verdicts on the recordings of an earlier run, as Run saved
 // them: all of them, in any order. Nothing is started. Of the options only
-// Revisions, Checks, Must and Progress count, and no revisions means all that
+// Revisions, Checks, Level and Progress count, and no revisions means all that
 // were recorded. The errors are *RevisionError and ErrNoCheck.
 func Judge(recs []*transcript.Recording, o Options) (*result.Report, error) {
 	checks, err := Select(o)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goldwire/goldwire/conformance"
+	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/check"
 	"github.com/goldwire/goldwire/conformance/check/checktest"
 	"github.com/goldwire/goldwire/conformance/result"
@@ -86,11 +87,16 @@ func TestRunSelection(t *testing.T) {
 }
 
 func TestRunSelectsChecks(t *testing.T) {
-	rep, err := run(t, checktest.Server{}, conformance.Options{Revisions: []string{"2025-11-25"}, Checks: []string{"tool-*", "id-echo"}, Must: true})
+	rep, err := run(t, checktest.Server{}, conformance.Options{Revisions: []string{"2025-11-25"}, Checks: []string{"tool-*", "id-echo"}, Level: catalogue.Must})
 	require.NoError(t, err)
 	for _, v := range rep.Results {
 		require.True(t, strings.HasPrefix(v.ID, "tool-") || v.ID == "id-echo")
 		require.NotEqual(t, "SHOULD", string(v.Level))
+	}
+	for level, want := range map[result.Level]bool{"": true, catalogue.May: true, catalogue.Should: false, catalogue.Must: false} {
+		rep, err := run(t, checktest.Server{}, conformance.Options{Revisions: []string{"2025-11-25"}, Checks: []string{"id-echo", "meta-unknown-keys"}, Level: level})
+		require.NoError(t, err)
+		require.Equal(t, want, len(rep.Results) == 2, "a MAY alone stands behind the second: level %q", level)
 	}
 	_, err = run(t, checktest.Server{}, conformance.Options{Checks: []string{"no-such-*"}})
 	require.ErrorIs(t, err, conformance.ErrNoCheck)

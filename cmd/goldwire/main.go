@@ -4,6 +4,9 @@
 //	goldwire check -- CMD ARGS…   judge a server that is started as CMD
 //	goldwire check                judge the built-in reference server
 //	goldwire serve                be the reference server, on stdin and stdout
+//
+// Without a command it prints on stderr what commands there are, and ends with
+// status 2.
 package main
 
 import (
@@ -59,7 +62,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cmd.SetOut(stderr)
+			return errors.Join(&exitError{exitUsage, errors.New("no command is given")}, cmd.Help())
+		},
 	}
 	root.SetArgs(args)
 	root.SetIn(stdin)

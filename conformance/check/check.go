@@ -77,6 +77,22 @@ func (k *Check) Warns(rev string) bool {
 	return true
 }
 
+// Level is that of the strongest rule that the check holds in a revision, as
+// breaking it weighs there: MUST for a failure, else SHOULD or MAY for a
+// warning; "" where it does not apply.
+func (k *Check) Level(rev string) catalogue.Level {
+	bound := k.Bound(rev)
+	switch {
+	case len(bound) == 0:
+		return ""
+	case !k.Warns(rev):
+		return catalogue.Must
+	case slices.ContainsFunc(bound, func(r catalogue.Requirement) bool { return r.Level != catalogue.May }):
+		return catalogue.Should
+	}
+	return catalogue.May
+}
+
 // mild says why breaking the check is only a warning in that revision, for a
 // rule whose level would make it a failure; "" where the level says it.
 func (k *Check) mild(rev string, r catalogue.Requirement) string {
@@ -117,7 +133,7 @@ type Case struct {
 
 type finding struct {
 	frame              *Frame
-	other              *Frame // shown too, where it is not nil
+	also               []int // events that are shown too
 	expected, observed string
 	mild               bool
 }
@@ -140,7 +156,11 @@ func (c *Case) Broken(f *Frame, expected, observed string) {
 // brokenTwice is Broken for a line that is wrong because of another one before
 // it, which is shown as well.
 func (c *Case) brokenTwice(before, f *Frame, expected, observed string) {
-	c.found(finding{frame: f, other: before, expected: expected, observed: observed})
+	also := []int{before.Index}
+	if req := f.Trace.Request(before); req != nil {
+		also = append(also, req.Index)
+	}
+	c.found(finding{frame: f, also: also, expected: expected, observed: observed})
 }
 
 // Tolerated is Broken for a point on which the specification is silent or
@@ -384,7 +404,7 @@ func (c *Case) conclude(out *result.Check) {
 			out.Observed += fmt.Sprintf(" (and %d more like it)", n)
 		}
 		if f.frame != nil {
-			out.Frames = around(f.frame, f.other)
+			out.Frames = around(f.frame, f.also)
 		}
 	case c.seen > 0 && c.verdict == result.Blocked:
 		out.Verdict, out.Reason = c.verdict, c.reason
@@ -418,15 +438,11 @@ func (c *Case) kept() string {
 }
 
 // around shows the request with the answer it is about, and what lies between;
-// of a line over which the server ended, how it did. Another line that the
-// finding is about is shown wherever it stands.
-func around(f, other *Frame) []result.Frame {
+// of a line over which the server ended, how it did. Other events that the
+// finding is about are shown wherever they stand.
+func around(f *Frame, also []int) []result.Frame {
 	var out []result.Frame
-	if other != nil {
-		also := []int{other.Index}
-		if req := f.Trace.Request(other); req != nil {
-			also = append(also, req.Index)
-		}
+	if also != nil {
 		out = result.Around(f.Trace.Recording, f.Index, 1, 1, also...)
 	} else if b := f.Trace.broke(); b != nil && (b.request == f || b.line == f) {
 		out = result.Around(f.Trace.Recording, f.Index, 3, 1, append(f.Trace.lastWords(f.Index), b.at)...)

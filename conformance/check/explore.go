@@ -134,6 +134,22 @@ func (x *Exploration) Said() []result.Frame {
 	return out[:min(len(out), most)]
 }
 
+// Named are the versions that the target named when it accepted a handshake, as
+// JSON, each once; "nothing" stands for none.
+func (x *Exploration) Named() []string {
+	var out []string
+	for _, t := range x.Traces {
+		for req := range t.visit(t.sent) {
+			if a := t.Answer(req); req.Method == "initialize" && a.OK() {
+				if v := text(a.Result.Get("protocolVersion")); !slices.Contains(out, v) {
+					out = append(out, v)
+				}
+			}
+		}
+	}
+	return out
+}
+
 // Exploring reports whether a session was made to find out what the target
 // speaks; such a session belongs to no revision.
 func (t *Trace) Exploring() bool { return t.Profile == profileOffer || t.Profile == profileDiscover }

@@ -560,18 +560,18 @@ func modernListenChecks() []Check {
 				if s == nil {
 					return
 				}
-				closed := false
+				closed, at := false, 0
 				for i := s.from; i < len(s.Trace.Recording.Events); i++ {
 					e := &s.Trace.Recording.Events[i]
 					switch {
 					case e.Dir != transcript.Note:
 					case e.Kind == transcript.KindEOF && string(e.Data) == ">":
-						closed = true
+						closed, at = true, i
 					case closed && e.Kind == transcript.KindExit:
 						c.Saw()
 						return
 					case closed && (e.Kind == transcript.KindSent || e.Kind == transcript.KindSignal):
-						c.Broken(s.Trace.frameAt(i), "a server that has ended soon after its input", "it still ran")
+						c.found(finding{frame: s.Trace.frameAt(i), also: s.Trace.endings(at), expected: "a server that has ended soon after its input", observed: "it still ran"})
 						return
 					}
 				}

@@ -125,7 +125,7 @@ func framingChecks() []Check {
 						c.Broken(s.Trace.frameAt(at), "an exit", "it was ended by "+string(e.Data))
 						return
 					case e.Kind == transcript.KindSent && closed && !ended:
-						c.Broken(s.Trace.frameAt(at), "a server that has ended soon after", "it still ran")
+						c.found(finding{frame: s.Trace.frameAt(at), also: s.Trace.endings(at), expected: "a server that has ended soon after", observed: "it still ran"})
 						return
 					}
 				}
@@ -163,6 +163,20 @@ func (t *Trace) cutByUs(f *Frame) bool {
 	}
 	first := func(at []int) bool { return len(at) > 0 && at[0] < f.Index }
 	return first(t.notesAt[transcript.KindSent]) || first(t.said[noteFlood]) || first(t.said[noteFull]) || first(t.said[noteAborted])
+}
+
+// endings are the events at and after event i by which a server was ended: its
+// input ended, what signals were sent, and how it ended.
+func (t *Trace) endings(i int) []int {
+	var out []int
+	for _, k := range []transcript.Kind{transcript.KindEOF, transcript.KindSent, transcript.KindExit, transcript.KindSignal} {
+		for _, j := range t.notesAt[k] {
+			if j >= i {
+				out = append(out, j)
+			}
+		}
+	}
+	return out
 }
 
 // frameAt is the last line before an event, to show where something happened.

@@ -37,16 +37,22 @@ const Format = 1
 //	    "expected": "…", "observed": "…",            of a fail or warn
 //	    "reason": "…",                               of the other verdicts but pass
 //	    "frames": [{"text": "<@12ms {…}", "here": true}]  the traffic around, as lines of a transcript
-//	  }]
+//	  }],
+//	  "error": {                                     only of a run that came to no verdicts: results is empty then
+//	    "kind": "died",                              start, died, silent, revision, interrupted or internal
+//	    "message": "…", "exitCode": 3,
+//	    "stderr": "…"                                the last lines that the target wrote to its stderr, if any
+//	  }
 //	}
 //
 // Members of results from "mild" on are left out when they are empty. Every run gives the results in the same order.
 type document struct {
-	Goldwire  int            `json:"goldwire"`
-	Target    result.Target  `json:"target"`
-	Revisions []string       `json:"revisions"`
-	Summary   summary        `json:"summary"`
-	Results   []result.Check `json:"results"`
+	Goldwire  int             `json:"goldwire"`
+	Target    result.Target   `json:"target"`
+	Revisions []string        `json:"revisions"`
+	Summary   summary         `json:"summary"`
+	Results   []result.Check  `json:"results"`
+	Error     *result.Failure `json:"error,omitempty"`
 }
 
 // summary has the order of result.Verdicts.
@@ -70,7 +76,7 @@ func summarise(s result.Summary) summary {
 // JSON writes the report in its JSON form, indented by tabs, with a newline at
 // the end. Text that is not UTF-8 is repaired with U+FFFD.
 func JSON(w io.Writer, r *result.Report) error {
-	d := document{Goldwire: Format, Target: r.Target, Revisions: r.Revisions, Summary: summarise(r.Summary()), Results: slices.Clone(r.Results)}
+	d := document{Goldwire: Format, Target: r.Target, Revisions: r.Revisions, Summary: summarise(r.Summary()), Results: slices.Clone(r.Results), Error: r.Error}
 	if d.Revisions == nil {
 		d.Revisions = []string{}
 	}
@@ -113,7 +119,7 @@ func ParseJSON(b []byte) (*result.Report, error) {
 			return nil, fmt.Errorf("results[%d].level: %q is not known", i, c.Level)
 		}
 	}
-	r := &result.Report{Target: d.Target, Revisions: d.Revisions, Results: d.Results}
+	r := &result.Report{Target: d.Target, Revisions: d.Revisions, Results: d.Results, Error: d.Error}
 	if got := summarise(r.Summary()); got != d.Summary {
 		return nil, fmt.Errorf("summary: it does not add up: the results give %+v", got)
 	}

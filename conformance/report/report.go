@@ -16,10 +16,13 @@ const (
 // outweighs everything: the report is not complete, so neither a clean bill
 // nor a list of failures is the whole truth. Warnings do not count. Where
 // nothing failed, but a check was blocked whose rule is a MUST, nobody can say
-// that the target conforms: there is no result.
+// that the target conforms: there is no result. A run that came to no verdicts
+// says its code itself.
 func ExitCode(r *result.Report) int {
 	s := r.Summary()
 	switch {
+	case r.Error != nil:
+		return r.Error.ExitCode
 	case s[result.Error] > 0 || s[result.Pass]+s[result.Fail]+s[result.Warn] == 0:
 		return ExitNoResult
 	case s[result.Fail] > 0:

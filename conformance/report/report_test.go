@@ -78,6 +78,10 @@ func TestTextGolden(t *testing.T) {
 		{"colour.txt", nil, TextOptions{Color: true, Width: 80, Verbose: true}},
 		{"clean.txt", func(r *result.Report) { r.Results, r.Revisions = r.Results[3:5], r.Revisions[1:] }, TextOptions{}},
 		{"broken.txt", func(r *result.Report) { r.Results = r.Results[1:5] }, TextOptions{Verbose: true}},
+		{"failed.txt", func(r *result.Report) {
+			r.Results, r.Revisions = nil, nil
+			r.Error = &result.Failure{Kind: result.FailedDied, Message: "the server answered nothing: it exited with status 7", ExitCode: 3, Stderr: "no licence"}
+		}, TextOptions{}},
 		{"nothing.txt", func(r *result.Report) {
 			r.Results, r.Revisions, r.Target = nil, nil, result.Target{Side: "client", URL: "http://localhost:1"}
 		}, TextOptions{}},
@@ -116,6 +120,16 @@ func TestJSONGolden(t *testing.T) {
 	b.Reset()
 	require.NoError(t, JSON(&b, &result.Report{Results: []result.Check{{ID: "x", Verdict: result.Pass}}}))
 	golden(t, "small.json", b.Bytes())
+
+	b.Reset()
+	failed := &result.Report{Target: result.Target{Side: "server", Command: []string{"./server"}}, Error: &result.Failure{
+		Kind: result.FailedDied, Message: "the server answered nothing: it exited with status 7", ExitCode: 3, Stderr: "no\nlicence"}}
+	require.NoError(t, JSON(&b, failed))
+	golden(t, "failed.json", b.Bytes())
+	back, err := ParseJSON(b.Bytes())
+	require.NoError(t, err)
+	require.Equal(t, failed.Error, back.Error)
+	require.Equal(t, 3, ExitCode(back))
 }
 
 func TestJSONRoundTrip(t *testing.T) {

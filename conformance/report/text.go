@@ -41,6 +41,7 @@ func Text(w io.Writer, r *result.Report, o TextOptions) error {
 			p.finding(g)
 		}
 	}
+	p.legend(r)
 	p.blocked(r)
 	if o.Verbose {
 		p.all(r)
@@ -183,6 +184,24 @@ func or(a, b string) string {
 	}
 	return b
 }
+
+// legend explains the lines of traffic, where some were shown.
+func (p *printer) legend(r *result.Report) {
+	for i := range r.Results {
+		switch c := &r.Results[i]; c.Verdict {
+		case result.Fail, result.Warn, result.Error:
+			if len(c.Frames) > 0 {
+				p.wrap("", "", Legend)
+				p.printf("\n")
+				return
+			}
+		}
+	}
+}
+
+// Legend explains the lines of traffic that a report shows with a finding.
+const Legend = "traffic: > to the peer, < from it, ! a remark of the checker, → the line that is judged, @ time since the session began, " +
+	"x quoted bytes; requests with ids from 7000000 only ask whether the peer is still there"
 
 func (p *printer) finding(g *group) {
 	c := g.check
@@ -384,6 +403,10 @@ func (p *printer) table(title string, r *result.Report, of func(*result.Check) s
 func (p *printer) last(r *result.Report) {
 	s := r.Summary()
 	judged := s[result.Pass] + s[result.Fail] + s[result.Warn]
+	if r.Error != nil {
+		p.wrap(p.paint("1;35", "no result")+": ", "  ", plain(r.Error.Message))
+		return
+	}
 	switch ExitCode(r) {
 	case ExitConformant:
 		p.printf("%s: %s, %s%s\n", p.paint("1;32", "conformant"), plural(judged, "check judged", "checks judged"), plural(s[result.Warn], "warning", "warnings"), notWhole(s))

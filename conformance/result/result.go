@@ -72,7 +72,29 @@ type Report struct {
 	Target    Target
 	Revisions []string // judged, oldest first
 	Results   []Check
+	Error     *Failure // of a run that came to no verdicts, else nil
 }
+
+// Failure says why a run came to no verdicts.
+type Failure struct {
+	Kind     FailureKind `json:"kind"`
+	Message  string      `json:"message"`
+	ExitCode int         `json:"exitCode"`         // of the command
+	Stderr   string      `json:"stderr,omitempty"` // the last lines that the target wrote to its stderr
+}
+
+// FailureKind is what kept a run from its verdicts.
+type FailureKind string
+
+// The kinds.
+const (
+	FailedStart       FailureKind = "start"       // the target could not be started
+	FailedDied        FailureKind = "died"        // it ended before it had answered anything
+	FailedSilent      FailureKind = "silent"      // it ran and answered nothing
+	FailedRevision    FailureKind = "revision"    // it speaks no revision that it was to be judged by
+	FailedInterrupted FailureKind = "interrupted" // the run was ended from outside
+	FailedInternal    FailureKind = "internal"    // the checker could not do its work
+)
 
 // Binding reports whether breaking the check would be a failure.
 func (c *Check) Binding() bool {
