@@ -1,9 +1,9 @@
+//go:build unix
+
 package dial_test
 
 import (
-	"bufio"
 	"errors"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -16,38 +16,6 @@ import (
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/streamhttp"
 )
-
-// httpChild is a server over HTTP in another process.
-type httpChild struct {
-	url string
-	cmd *exec.Cmd
-}
-
-// kill is kill -9.
-func (c httpChild) kill() {
-	_ = c.cmd.Process.Kill()
-	_ = c.cmd.Wait()
-}
-
-// startHTTP starts the test binary as a server over HTTP, until the test ends.
-func startHTTP(t testing.TB) httpChild {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = os.Environ()
-	for name, value := range childEnv("http") {
-		cmd.Env = append(cmd.Env, name+"="+value)
-	}
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	c := httpChild{cmd: cmd}
-	t.Cleanup(c.kill)
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	c.url = strings.TrimSpace(line)
-	return c
-}
 
 // TestKillOfAnHTTPServer: kill -9 of the server in mid-call. The call fails with
 // a typed error that says how far it came, and a later one says that nobody is

@@ -1,6 +1,7 @@
 package dial_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"os/signal"
 	"runtime"
 	"slices"
@@ -18,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/goldwire/goldwire/runtime/compat"
 	"github.com/goldwire/goldwire/runtime/jsonl"
@@ -103,6 +107,38 @@ func self() *jsonl.Process {
 	p := jsonl.Command(os.Args[0])
 	p.Env = childEnv("stdio")
 	return p
+}
+
+// httpChild is a server over HTTP in another process.
+type httpChild struct {
+	url string
+	cmd *exec.Cmd
+}
+
+// kill is kill -9.
+func (c httpChild) kill() {
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait()
+}
+
+// startHTTP starts the test binary as a server over HTTP, until the test ends.
+func startHTTP(t testing.TB) httpChild {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = os.Environ()
+	for name, value := range childEnv("http") {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	c := httpChild{cmd: cmd}
+	t.Cleanup(c.kill)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	c.url = strings.TrimSpace(line)
+	return c
 }
 
 var quiet = jsonrpc.Options{Logger: slog.New(slog.DiscardHandler)}
