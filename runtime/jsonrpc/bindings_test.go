@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -311,4 +312,50 @@ func TestServeThatCannotBind(t *testing.T) {
 		var fe *jsonrpc.FeatureError
 		require.ErrorAs(t, <-served, &fe)
 	})
+}
+
+// TestRawThatBreaksOut: a raw value that ends what is around it and begins
+// something else is refused, though the message as a whole would be JSON.
+func TestRawThatBreaksOut(t *testing.T) {
+	for name, more := range map[string]string{"short": "", "long": strings.Repeat("x", 100_000)} {
+		t.Run(name, func(t *testing.T) {
+			for _, missing := range []bool{false, true} { // and whatever else is wrong
+				content := []v20251125.ContentBlock{&v20251125.TextContent{Text: more}}
+				if missing {
+					content = append(content, nil)
+				}
+				var answer error
+				events := make(chan jsonrpc.Event, 8)
+				s := oldTools(func(context.Context, *v20251125.CallToolParams) (*v20251125.CallToolResult, error) {
+					if answer != nil {
+						return nil, answer
+					}
+					return &v20251125.CallToolResult{Content: content, StructuredContent: wire.Raw(`{}},"x":{"a":{}`)}, nil
+				})
+				s.Options.Events = []func(jsonrpc.Event){func(e jsonrpc.Event) { events <- e }}
+				remote := servedOld(t, s, v20251125.Client{})
+				_, err := remote.CallTool(t.Context(), &v20251125.CallToolParams{Name: "x"})
+				require.ErrorIs(t, err, jsonrpc.NewError(jsonrpc.CodeInternalError, ""))
+				e := <-events
+				require.Equal(t, jsonrpc.InvalidOutput, e.Kind)
+				if !missing {
+					require.ErrorContains(t, e.Err, "result.structuredContent")
+				}
+
+				answer = &jsonrpc.Error{Code: 5, Message: "no" + more, Data: wire.Raw(`1},"x":{"a":2`)}
+				_, err = remote.CallTool(t.Context(), &v20251125.CallToolParams{Name: "x"})
+				require.ErrorIs(t, err, jsonrpc.NewError(5, ""), "without the data")
+				require.ErrorContains(t, (<-events).Err, "error.data")
+
+				_, err = remote.CallTool(t.Context(), &v20251125.CallToolParams{Name: "x" + more, Arguments: wire.Raw(`{}},"x":{"a":{}`)})
+				var ce *jsonrpc.CallError
+				require.ErrorAs(t, err, &ce)
+				require.Equal(t, jsonrpc.StageEncode, ce.Stage)
+				require.ErrorContains(t, err, "params.arguments")
+				_, err = jsonrpc.CallRaw(t.Context(), remote.Conn(), "tools/call", wire.Raw(`{"name":"x`+more+`"},"x":{"a":{}}`))
+				require.ErrorAs(t, err, &ce)
+				require.ErrorContains(t, err, "params")
+			}
+		})
+	}
 }

@@ -363,7 +363,7 @@ func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) erro
 	}
 	b = append(b, '}')
 	if params != nil {
-		err = checkOutput(b, params)
+		err = checkOutput(b, "params", params)
 	}
 	f := Frame{Data: b, Header: w.o.Header}
 	if err != nil {
@@ -812,7 +812,7 @@ func (c *Conn) notify(ctx context.Context, in *inbound, method string, params wi
 		}
 	}
 	if params != nil {
-		if err := checkOutput(buf.b, params); err != nil {
+		if err := checkOutput(buf.b, "params", params); err != nil {
 			return &CallError{Method: method, Stage: StageEncode, Err: err}
 		}
 	}

@@ -12,15 +12,41 @@ import (
 // values are.
 const scanned = 64 << 10
 
-// checkOutput holds that b, which v wrote, is one JSON value. With a wire.Raw in
-// v that the user made it may not be, and the peer could at best answer such a
-// message with an error without id. A nil v means that b is looked at as a
-// whole.
-func checkOutput(b []byte, v any) error {
-	if len(b) > scanned && v != nil && eachRaw(reflect.ValueOf(v), checkRaw) == nil {
+// checkOutput holds that b, which v wrote, is one JSON value. With a wire.Raw that
+// the user made it may not be: the peer could at best answer such a message with an
+// error without id. A generated v is asked itself (Validate), which is quicker and
+// finds as well what b does not show: a raw value that ends what is around it and
+// begins something else. at is the path of v in b. A nil v means that b is looked at
+// as a whole.
+func checkOutput(b []byte, at string, v any) error {
+	if v == nil {
+		return checkRaw(b)
+	}
+	var found error
+	switch x := v.(type) {
+	case rawAppender:
+		found = checkRaw(wire.Raw(x))
+	case interface{ Validate() error }:
+		found = x.Validate()
+	default:
+		if len(b) > scanned && eachRaw(reflect.ValueOf(v), checkRaw) == nil {
+			return nil
+		}
+		return checkRaw(b)
+	}
+	if e, ok := found.(*wire.Error); found == nil || ok && (e.Kind == wire.ErrSyntax || e.Kind == wire.ErrUTF8) {
+		return wire.Under(at, found)
+	}
+	// Something else is wrong with v, which is the user's affair. Behind it there
+	// may be a raw value that is not JSON.
+	raws := eachRaw(reflect.ValueOf(v), checkRaw)
+	if raws == nil && len(b) > scanned {
 		return nil
 	}
-	return checkRaw(b)
+	if err := checkRaw(b); err != nil {
+		return err // its path is that of the whole
+	}
+	return wire.Under(at, raws)
 }
 
 // outputError is a result that is not JSON.
@@ -30,7 +56,7 @@ func (e *outputError) Error() string { return "the result is not JSON: " + e.err
 
 // badResult is checkOutput for a result, an *outputError.
 func badResult(b []byte, v any) error {
-	if err := checkOutput(b, v); err != nil {
+	if err := checkOutput(b, "", v); err != nil {
 		return &outputError{wire.Under("result", err)}
 	}
 	return nil

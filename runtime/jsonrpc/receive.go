@@ -1017,7 +1017,7 @@ func (c *Conn) fail(in *inbound, buf *buffer, err error) int64 {
 	}
 	buf.b = appendError(buf.b[:0], in.id, false, e)
 	if e.Data != nil || len(e.Extra) > 0 {
-		if err := checkOutput(buf.b, nil); err != nil {
+		if err := e.checkRaws(); err != nil {
 			c.ev.note(Event{Kind: InvalidOutput, Method: in.method, ID: in.id, Err: err}, buf.b)
 			c.ev.log.Error("error data that is not JSON", "method", in.method, "id", in.id.String(), "err", err)
 			e = &Error{Code: e.Code, Message: e.Message} // what can be said
@@ -1047,6 +1047,19 @@ func (c *Conn) panicked(in *inbound, v any) error {
 	c.ev.note(Event{Kind: HandlerPanic, Method: in.method, ID: in.id, Err: p}, in.data)
 	c.ev.log.Error("handler panicked", "method", in.method, "id", in.id.String(), "panic", v, "stack", string(p.Stack))
 	return p
+}
+
+// checkRaws holds that what an error has of raw values is JSON.
+func (e *Error) checkRaws() error {
+	if err := e.Data.Check(); err != nil {
+		return wire.Under("error.data", err)
+	}
+	for i := range e.Extra {
+		if err := e.Extra[i].Value.Check(); err != nil {
+			return wire.Under("error", wire.Under(e.Extra[i].Name, err))
+		}
+	}
+	return nil
 }
 
 func internalError(cause error) *Error {

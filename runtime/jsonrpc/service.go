@@ -174,10 +174,10 @@ func NewService(o ServiceOptions) *Service {
 	}
 	if o.Capabilities != nil {
 		s.caps = o.Capabilities.AppendJSON(nil)
-		s.invalid = wire.Under("capabilities", checkOutput(s.caps, nil))
+		s.invalid = wire.Under("capabilities", checkOutput(s.caps, "", o.Capabilities))
 	}
 	if o.Info != nil && s.invalid == nil {
-		s.invalid = wire.Under("info", checkOutput(o.Info.AppendJSON(nil), nil))
+		s.invalid = wire.Under("info", checkOutput(o.Info.AppendJSON(nil), "", o.Info))
 	}
 	if s.rules.Stateless && o.Side == ServerSide && o.Info != nil {
 		s.info = o.Info.AppendJSON(append(wire.AppendString(nil, metaServerInfo), ':'))
