@@ -53,11 +53,8 @@ func (l *link) Call(ctx context.Context, f jsonrpc.Frame, w jsonrpc.Waiter) erro
 		return l.broken(ctx, err)
 	}
 	taken(w)
-	if !r.callers {
-		return nil
-	}
 	r.mu.Lock()
-	if r.taken || r.ended {
+	if !r.callers || r.taken || r.ended { // callers may change: takeOver
 		r.mu.Unlock()
 		return nil
 	}
