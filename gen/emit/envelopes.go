@@ -165,7 +165,7 @@ func (g *printer) requestEnvelope(f *jen.File, m *ir.Method) {
 			b.Switch(jen.List(jen.Id("t"), jen.Id("_")).Op(":=").Id("e").Dot("Result").Dot("Get").Call(jen.Lit("resultType")).Dot("Str").Call(), jen.Id("t")).Block(
 				jen.Case(jen.Lit("input_required")).Block(read("InputRequired", "InputRequiredResult")),
 				jen.Case(jen.Lit(""), jen.Lit("complete")).Block(complete),
-				jen.Default().Block(jen.Err().Op("=").Op("&").Add(jsonrpc("ResultTypeError")).Values(jen.Id("Type").Op(":").Id("t"))),
+				jen.Default().Block(jen.Err().Op("=").Op("&").Add(jsonrpc("ResultTypeError")).Values(jen.Id("Type").Op(":").Id("t"), jen.Id("Raw").Op(":").Id("e").Dot("Result").Dot("Clone").Call())),
 			)
 		case has(m, ir.TaskCreated):
 			asked := x().Dot("Params").Op("!=").Nil().Op("&&").Add(x()).Dot("Params").Dot("Task").Op("!=").Nil()

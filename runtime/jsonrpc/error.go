@@ -277,9 +277,11 @@ func (e *VersionError) Error() string {
 func (e *VersionError) Unwrap() error { return e.Cause }
 
 // ResultTypeError is a result whose resultType is neither complete nor
-// anything else that the method may return. errors.Is(err, ErrResultType).
+// anything else that the method may return: one of an extension, which who
+// knows it reads from Raw. errors.Is(err, ErrResultType).
 type ResultTypeError struct {
-	Type string // the resultType
+	Type string   // the resultType
+	Raw  wire.Raw // the whole result, an object
 }
 
 // Error names the type.

@@ -40,8 +40,8 @@ func (o *inputOutcome[R, I, PR, PI]) DecodeJSON(d *wire.Dec) error {
 		o.input = new(I)
 		return o.input.DecodeJSON(d)
 	default:
-		o.other = &ResultTypeError{Type: t}
-		_, err := d.RawObject()
+		raw, err := d.RawObject()
+		o.other = &ResultTypeError{Type: t, Raw: raw.Clone()}
 		return err
 	}
 }

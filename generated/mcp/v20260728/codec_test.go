@@ -173,6 +173,10 @@ func TestNeverTheWrongVariant(t *testing.T) {
 
 	_, err = decode(`{"resultType":"task","task":{}}`)
 	require.ErrorIs(t, err, jsonrpc.ErrResultType)
+	var other *jsonrpc.ResultTypeError
+	require.ErrorAs(t, err, &other)
+	require.Equal(t, "task", other.Type)
+	require.Equal(t, `{"resultType":"task","task":{}}`, string(other.Raw), "who knows the extension can read it")
 
 	var e mcp.ElicitResult
 	require.NoError(t, strict(`{"action":"accept","roots":[],"content":{"n":1.50,"b":true,"s":"x","l":["a"],"o":{}}}`, &e))

@@ -284,6 +284,10 @@ func TestUnknownResultTypeIsAnError(t *testing.T) {
 		r := connect(t, everything(), mcp.Client{})
 		_, err := r.CallTool(t.Context(), &mcp.CallToolParams{Name: "strange result"})
 		require.ErrorIs(t, err, jsonrpc.ErrResultType)
+		var other *jsonrpc.ResultTypeError
+		require.ErrorAs(t, err, &other)
+		require.Equal(t, "later", other.Type)
+		require.Equal(t, `"later"`, string(other.Raw.Get("resultType")))
 	})
 }
 
