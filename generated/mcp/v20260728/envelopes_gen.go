@@ -296,7 +296,7 @@ func (x *GetPromptRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) 
 	case "", "complete":
 		r.Result, r.problems, err = jsonrpc.DecodeResult[GetPromptResult](e, strict)
 	default:
-		err = &jsonrpc.ResultTypeError{Type: t}
+		err = &jsonrpc.ResultTypeError{Type: t, Raw: e.Result.Clone()}
 	}
 	if err != nil {
 		return nil, err
@@ -601,7 +601,7 @@ func (x *ReadResourceRequest) answer(f jsonrpc.Frame, strict bool) (Answer, erro
 	case "", "complete":
 		r.Result, r.problems, err = jsonrpc.DecodeResult[ReadResourceResult](e, strict)
 	default:
-		err = &jsonrpc.ResultTypeError{Type: t}
+		err = &jsonrpc.ResultTypeError{Type: t, Raw: e.Result.Clone()}
 	}
 	if err != nil {
 		return nil, err
@@ -1007,7 +1007,7 @@ func (x *CallToolRequest) answer(f jsonrpc.Frame, strict bool) (Answer, error) {
 	case "", "complete":
 		r.Result, r.problems, err = jsonrpc.DecodeResult[CallToolResult](e, strict)
 	default:
-		err = &jsonrpc.ResultTypeError{Type: t}
+		err = &jsonrpc.ResultTypeError{Type: t, Raw: e.Result.Clone()}
 	}
 	if err != nil {
 		return nil, err
