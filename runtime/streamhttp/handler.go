@@ -64,7 +64,9 @@ type HandlerOptions struct {
 	MaxSessions int
 	// EventStore keeps what was sent on the streams of sessions, so that a
 	// client whose connection broke can go on with Last-Event-ID. nil means
-	// NewMemoryStore with its defaults.
+	// NewMemoryStore with its defaults. An answer above 64 KiB that is streamed
+	// (jsonrpc.TextStream) is not kept: who comes back for it is told so (400).
+	// It is made as a whole, and kept, when the client is away to poll.
 	EventStore EventStore
 	// Polling lets a call of a revision that has it (2025-11-25) outlive its
 	// HTTP connection: CloseStream ends the response, and StreamTime ends
@@ -260,6 +262,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			<-o.wake
 		}
 		o.end()
+		o.abort()
 	}
 }
 

@@ -18,6 +18,7 @@ type form uint8
 const (
 	formEvents form = iota // text/event-stream
 	formLines              // application/x-ndjson
+	formBody               // application/json, one text that is written piece by piece
 )
 
 const (
@@ -55,7 +56,9 @@ type outlet struct {
 	spare    []byte // what was written last, to be used again
 	writing  bool
 	parked   bool
+	reserved bool // for who will write the last part
 	over     bool // the last part was taken
+	cut      bool // the last part could not be written to its end
 	err      error
 	deadline time.Time     // of writes; of whoever writes
 	wake     chan struct{} // of the parked goroutine
@@ -70,6 +73,7 @@ type outlet struct {
 var (
 	errStreamOver = errors.New("the stream is over")
 	errGone       = errors.New("the client has gone away")
+	errCut        = errors.New("an answer was cut")
 )
 
 const (
@@ -78,21 +82,27 @@ const (
 )
 
 // newOutlet begins a streaming response, with everything that proxies and
-// browsers want to know of one.
+// browsers want to know of one; a body is like any other, but for its length.
 func (h *Handler) newOutlet(w http.ResponseWriter, r *http.Request, f form) *outlet {
 	o := &outlet{w: w, lasting: r.ProtoMajor == 1, rc: http.NewResponseController(w), form: f, limit: h.o.MaxOutgoing, wait: h.o.WriteTimeout, period: h.o.KeepAlive}
 	hd := w.Header()
-	hd["Content-Type"] = []string{mediaEvents}
-	if f == formLines {
+	switch f {
+	case formEvents:
+		hd["Content-Type"] = []string{mediaEvents}
+	case formLines:
 		hd["Content-Type"] = []string{mediaLines}
+	case formBody:
+		hd["Content-Type"] = []string{mediaJSON}
 	}
-	hd["Cache-Control"] = []string{"no-cache, no-transform"}
-	hd["X-Accel-Buffering"] = []string{"no"}
+	if f != formBody {
+		hd["Cache-Control"] = []string{"no-cache, no-transform"}
+		hd["X-Accel-Buffering"] = []string{"no"}
+	}
 	if o.wait == 0 { // then not even as long as the HTTP server gives an answer
 		_ = o.rc.SetWriteDeadline(time.Time{})
 	}
 	w.WriteHeader(http.StatusOK)
-	if o.period > 0 {
+	if o.period > 0 && f != formBody {
 		o.mu.Lock()
 		o.alive = time.AfterFunc(o.period, o.keepAlive)
 		o.mu.Unlock()
@@ -230,17 +240,10 @@ func (o *outlet) write() error {
 			o.room = nil
 		}
 		o.mu.Unlock()
-		if o.wait > 0 {
-			if now, need := time.Now(), writeTime(o.wait, len(b)); o.deadline.Sub(now) < need/2 {
-				o.deadline = now.Add(need)
-				_ = o.rc.SetWriteDeadline(o.deadline) // middleware may not know how
-			}
-		}
+		o.allow(len(b))
 		_, err := o.w.Write(b)
 		if err == nil && !(last && len(b) < smallLast) { // the end of the response takes a small last part along
-			if err = o.rc.Flush(); errors.Is(err, http.ErrNotSupported) {
-				err = nil
-			}
+			err = o.flushOut()
 		}
 		if err != nil {
 			o.fail(err)
@@ -252,6 +255,26 @@ func (o *outlet) write() error {
 			}
 			o.mu.Unlock()
 		}
+	}
+}
+
+// flushOut sends what the HTTP server holds back.
+func (o *outlet) flushOut() error {
+	err := o.rc.Flush()
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
+
+// allow gives a write of n bytes its time.
+func (o *outlet) allow(n int) {
+	if o.wait <= 0 {
+		return
+	}
+	if now, need := time.Now(), writeTime(o.wait, n); o.deadline.Sub(now) < need/2 {
+		o.deadline = now.Add(need)
+		_ = o.rc.SetWriteDeadline(o.deadline) // middleware may not know how
 	}
 }
 
@@ -295,7 +318,7 @@ func (o *outlet) fail(err error) {
 // stream is over already.
 func (o *outlet) stay(ctx context.Context, then func()) bool {
 	o.mu.Lock()
-	if o.over && len(o.pending) == 0 && !o.writing || o.err != nil {
+	if o.over && len(o.pending) == 0 && !o.writing && !o.reserved || o.err != nil {
 		o.mu.Unlock()
 		return false
 	}
@@ -323,7 +346,7 @@ func (o *outlet) turn() bool {
 		_ = o.write()
 		o.mu.Lock()
 	}
-	return o.writing || !o.over && o.err == nil
+	return o.writing || o.reserved || !o.over && o.err == nil
 }
 
 // finish lets nothing follow what is pending.
@@ -333,11 +356,8 @@ func (o *outlet) finish() { _ = o.take(part{last: true}, true) }
 // waits until nobody writes.
 func (o *outlet) close() {
 	o.mu.Lock()
-	for o.writing {
-		if o.quiet == nil {
-			o.quiet = make(chan struct{})
-		}
-		quiet := o.quiet
+	for o.writing || o.reserved {
+		quiet := o.quieten()
 		o.mu.Unlock()
 		<-quiet
 		o.mu.Lock()
@@ -351,6 +371,14 @@ func (o *outlet) close() {
 		o.alive.Stop()
 	}
 	o.mu.Unlock()
+}
+
+// quieten makes the channel that is closed when writing ends. o.mu is held.
+func (o *outlet) quieten() chan struct{} {
+	if o.quiet == nil {
+		o.quiet = make(chan struct{})
+	}
+	return o.quiet
 }
 
 // keepAlive sends a sign of life, and comes again.

@@ -107,8 +107,11 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) (o *outlet) 
 	case o.stay(p.ctx, p.finish):
 		return o
 	}
-	o.close()
+	out := o
+	o = nil // for who tells the end by it, should this be one
+	out.close()
 	p.settle()
+	out.abort()
 	return nil
 }
 

@@ -370,7 +370,10 @@ func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request) (o *outlet) {
 		h.done()
 	}) {
 		st.detach(o)
-		o.close()
+		out := o
+		o = nil // for who tells the end by it, should this be one
+		out.close()
+		out.abort()
 		return nil
 	}
 	return o
