@@ -184,7 +184,7 @@ func (l *Link) call(ctx context.Context, x *flight, f jsonrpc.Frame, hd *outgoin
 	events := l.events
 	l.mu.Unlock()
 	if events != nil {
-		return nil, l.postEvent(ctx, events, f, x)
+		return nil, l.postCall(ctx, events, f, x)
 	}
 	restarted, refreshed := false, false
 	for try := 1; ; {

@@ -188,6 +188,32 @@ func (l *Link) ended(err error) {
 	})
 }
 
+// postCall posts a request. One that is given up meanwhile is posted to its end
+// all the same, since its cancellation follows it: the server may have it. And
+// net/http, where a response without a body has come, may break off what is next
+// on that connection.
+func (l *Link) postCall(ctx context.Context, s *oldStream, f jsonrpc.Frame, x *flight) error {
+	if !l.begin() {
+		return jsonrpc.ErrClosed
+	}
+	f.Data = bytes.Clone(f.Data)
+	posted := make(chan error, 1)
+	go func() {
+		defer l.work.Done()
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
+		defer cancel()
+		defer context.AfterFunc(l.ctx, cancel)()
+		posted <- l.postEvent(own, s, f, x)
+	}()
+	select {
+	case err := <-posted:
+		return err
+	case <-ctx.Done():
+		x.take()
+		return context.Cause(ctx)
+	}
+}
+
 // postEvent posts a message where the server wants it; what comes of it comes
 // on the stream.
 func (l *Link) postEvent(ctx context.Context, s *oldStream, f jsonrpc.Frame, x *flight) error {
@@ -233,5 +259,5 @@ func (l *Link) fallback(ctx context.Context, x *flight, f jsonrpc.Frame, refused
 	if !l.serveEvents(s) {
 		return true, jsonrpc.ErrClosed
 	}
-	return true, l.postEvent(ctx, s, f, x)
+	return true, l.postCall(ctx, s, f, x)
 }
