@@ -832,10 +832,7 @@ func (s *Session) fence(limit time.Duration, waiting ...*Frame) bool {
 // fenceMethods are the methods that a fence asks for, one after the other
 // until one is answered: the usual one and a list.
 func (s *Session) fenceMethods(waiting []*Frame) []string {
-	usual := "ping"
-	if Modern(s.rev) {
-		usual = "server/discover"
-	}
+	usual := usualFence(s.rev)
 	vain := func(method string) bool {
 		return slices.Contains(s.mute, method) ||
 			slices.ContainsFunc(waiting, func(f *Frame) bool { return f != nil && f.Method == method && !s.isAnswered(f) })
