@@ -352,7 +352,14 @@ func TestServerAsksTheClient(t *testing.T) {
 // it does not declare.
 func TestUndeclaredCapabilities(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := connect(t, everything(), mcp.Client{
+		s := everything()
+		callTool := s.CallTool
+		var failed error
+		s.CallTool = func(ctx context.Context, p *mcp.CallToolParams) (res *mcp.CallToolResult, err error) {
+			res, failed = callTool(ctx, p)
+			return res, failed
+		}
+		r := connect(t, s, mcp.Client{
 			Elicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				return nil, errors.New("unreachable")
 			},
@@ -362,7 +369,8 @@ func TestUndeclaredCapabilities(t *testing.T) {
 		})
 		for _, name := range []string{"roots", "sample with tools", "open a page"} {
 			_, err := r.CallTool(t.Context(), &mcp.CallToolParams{Name: name})
-			require.ErrorContains(t, err, "does not advertise", name)
+			require.ErrorIs(t, failed, jsonrpc.ErrNotAdvertised, name)
+			require.ErrorIs(t, err, jsonrpc.NewError(jsonrpc.CodeInternalError, ""), "what the handler met is not the answer")
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
