@@ -31,7 +31,7 @@ func envelopeProbes() []Probe {
 		{
 			Name: "unknown notification", Profile: Main,
 			Run: func(d *Driver) {
-				d.Step("notification/unknown")
+				d.Step(unknownNotification)
 				d.Tell("notifications/goldwire_unknown", "")
 				d.Tell("notifications/goldwire_unknown", `{"a":[1,{"b":null}]}`)
 				d.Fence()
@@ -247,12 +247,12 @@ func envelopeChecks() []Check {
 			ID: "notification-unanswered", Title: "a notification is never answered, not even an unknown one", Layer: JSONRPC,
 			Requirements: []string{"legacy/jsonrpc-notification-no-reply", "modern/jsonrpc-notification-no-response"},
 			Judge: func(c *Case) {
-				c.Unanswered("notification/unknown")
+				c.Unanswered(unknownNotification)
 				for _, t := range c.Traces {
 					for _, f := range t.toNotifications() {
 						// What has no id and is an error may be about any line
 						// that could not be read.
-						if t.stepAt(f.Index) != "notification/unknown" && !(noID(f.ID) && f.Failed()) {
+						if !noID(f.ID) || !f.Failed() && t.stepAt(f.Index) != unknownNotification {
 							c.Broken(f, "no answer", stray(f))
 						}
 					}

@@ -65,6 +65,15 @@ func TestStrayAnswersAreToldByWhatTheyFollow(t *testing.T) {
 	v := judge(t, reply("notifications/", line), "2025-11-25")
 	require.Equal(t, `a result with id 999, which no request had`, strings.Split(v["notification-unanswered"].Observed, " (and ")[0])
 	require.Equal(t, result.Pass, v["id-echo"].Verdict, frames(v["id-echo"]))
+	for _, id := range []string{"cancel-crossing", "cancel-unknown-ignored"} {
+		require.Equal(t, result.Pass, v[id].Verdict, "%s is told of once: %s", id, v[id].Observed)
+	}
+	v = judge(t, reply("notifications/", `{"jsonrpc":"2.0","id":null,"result":{}}`), "2025-11-25")
+	require.Equal(t, result.Fail, v["notification-unanswered"].Verdict)
+	for _, id := range []string{"cancel-crossing", "cancel-unknown-ignored"} {
+		require.Equal(t, result.Blocked, v[id].Verdict, "%s: %s", id, v[id].Observed)
+		require.Equal(t, "the server answers notifications of any kind", v[id].Reason)
+	}
 	v = judge(t, say("tools/list", line), "2025-11-25")
 	require.Equal(t, result.Pass, v["notification-unanswered"].Verdict, frames(v["notification-unanswered"]))
 	require.Equal(t, result.Warn, v["answers-belong"].Verdict)

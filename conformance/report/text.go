@@ -200,8 +200,8 @@ func (p *printer) legend(r *result.Report) {
 }
 
 // Legend explains the lines of traffic that a report shows with a finding.
-const Legend = "traffic: > to the peer, < from it, ! a remark of the checker, → the line that is judged, @ time since the session began, " +
-	"x quoted bytes; requests with ids from 7000000 only ask whether the peer is still there"
+const Legend = "traffic: > to the peer, < from it, ! a remark of the checker, → the line that is judged; requests with ids " +
+	"from 7000000 only ask whether the peer is still there"
 
 func (p *printer) finding(g *group) {
 	c := g.check
