@@ -95,7 +95,8 @@ func (g *printer) remoteServer(f *jen.File, s *side) {
 		again += "Changes go through while a Listen for them is open. A request for input that the Client has no func for goes to the client that is served."
 	} else {
 		again += "Its Hub passes changes and log messages on. What the server asks reaches the funcs of the Client, which cannot know for which of several " +
-			"clients it is: to ask the client that is served, connect a RemoteServer for each, with a Client that declares what that one can do."
+			"clients it is. To ask the client that is served, connect a RemoteServer for each, wrap the funcs that may lead to questions so that they keep " +
+			"their ctx, and let the Client's funcs ask Peer(ctx)."
 	}
 	f.Type().Id(name).StructFunc(func(b *jen.Group) {
 		doc(b, wrap(again)...)
