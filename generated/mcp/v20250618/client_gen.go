@@ -163,8 +163,9 @@ type RemoteServer struct {
 	// cancellation go through, and errors as the server made them. Its Hub
 	// passes changes and log messages on. What the server asks reaches the
 	// funcs of the Client, which cannot know for which of several clients it
-	// is: to ask the client that is served, connect a RemoteServer for each,
-	// with a Client that declares what that one can do.
+	// is. To ask the client that is served, connect a RemoteServer for each,
+	// wrap the funcs that may lead to questions so that they keep their ctx,
+	// and let the Client's funcs ask Peer(ctx).
 	Server
 	// Capabilities is what the server advertises.
 	Capabilities ServerCapabilities
