@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -280,6 +281,38 @@ func TestServedAgain(t *testing.T) {
 		_, err = jsonrpc.CallRaw(t.Context(), remote.Conn(), "x/none", nil)
 		require.ErrorIs(t, err, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, ""))
 	})
+}
+
+// TestServedAgainAsks: what the server behind asks is passed on to the client of
+// the request that made it ask, in the way that the text of RemoteServer tells.
+func TestServedAgainAsks(t *testing.T) {
+	behind := oldTools(func(ctx context.Context, p *v20251125.CallToolParams) (*v20251125.CallToolResult, error) {
+		res, err := v20251125.Peer(ctx).Elicit(ctx, &v20251125.ElicitFormParams{Message: "sure?"})
+		if err != nil {
+			return nil, err
+		}
+		return &v20251125.CallToolResult{Content: []v20251125.ContentBlock{&v20251125.TextContent{Text: string(res.Action)}}}, nil
+	})
+	var call atomic.Value // context of the request that is passed on
+	proxy := servedOld(t, behind, v20251125.Client{
+		Elicit: func(_ context.Context, p v20251125.ElicitParams) (*v20251125.ElicitResult, error) {
+			ctx := call.Load().(context.Context)
+			return v20251125.Peer(ctx).Elicit(ctx, p)
+		},
+	})
+	front := proxy.Server
+	front.CallTool = func(ctx context.Context, p *v20251125.CallToolParams) (*v20251125.CallToolResult, error) {
+		call.Store(ctx)
+		return proxy.CallTool(ctx, p)
+	}
+	remote := servedOld(t, front, v20251125.Client{
+		Elicit: func(context.Context, v20251125.ElicitParams) (*v20251125.ElicitResult, error) {
+			return &v20251125.ElicitResult{Action: v20251125.ElicitActionDecline}, nil
+		},
+	})
+	res, err := remote.CallTool(t.Context(), &v20251125.CallToolParams{Name: "x"})
+	require.NoError(t, err)
+	require.Equal(t, "decline", res.Content[0].(*v20251125.TextContent).Text)
 }
 
 // TestNobodyListens: what a client has no func for is counted, though it could be
