@@ -123,7 +123,10 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 // held against its body, the end of its connection cancels it. Stateful
 // revisions get sessions. An answer is one JSON text unless something precedes
 // it; then it is an event stream, or newline-delimited JSON for a client whose
-// Accept lists application/x-ndjson. What pages of other origins need beside
+// Accept lists application/x-ndjson. A jsonrpc.TextStream above 64 KiB is written
+// as it is read, whichever of these it is; one that cannot be written to its end
+// ends in a panic with http.ErrAbortHandler, so that the client notices, which
+// middleware has to let pass. What pages of other origins need beside
 // AllowedOrigins (CORS) is for middleware, as is authorization, which names who
 // is behind a request with jsonrpc.WithPrincipal.
 //

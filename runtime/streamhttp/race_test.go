@@ -1,0 +1,5 @@
+//go:build race
+
+package streamhttp_test
+
+const raced = true
