@@ -149,8 +149,9 @@ type Handler struct {
 	buffered atomic.Int64 // bytes of large bodies
 
 	// The connections that answer are forks of one of these.
-	root      *jsonrpc.Conn // of sessions, and of what belongs to no era
+	root      *jsonrpc.Conn // of sessions
 	stateless *jsonrpc.Conn // of stateless requests, nil if they are not served
+	refusing  *jsonrpc.Conn // of what readHead could not read: it says what is wrong, and runs nothing
 
 	mu       sync.Mutex
 	posts    *post       // in progress, a list in both directions
@@ -219,7 +220,8 @@ func (h *Handler) probe() {
 	if h.modern == nil && len(h.legacy) == 0 {
 		h.err = errors.New("no revision to serve")
 	}
-	h.root = c
+	h.root = jsonrpc.NewConn(nil, sessionChooser{h.ch}, jsonrpc.ServerSide)
+	h.refusing = jsonrpc.NewConn(nil, noChooser{h.ch}, jsonrpc.ServerSide)
 	if h.modern != nil {
 		h.stateless = jsonrpc.NewConn(nil, h.modern, jsonrpc.ServerSide)
 	}
@@ -242,15 +244,52 @@ func (h *Handler) Stats() HandlerStats {
 	return HandlerStats{Requests: int(h.requests.Load()), Sessions: len(h.sessions), Buffered: int(h.buffered.Load())}
 }
 
+// conns are those that others are forks of.
+func (h *Handler) conns() (all []*jsonrpc.Conn) {
+	for _, c := range []*jsonrpc.Conn{h.root, h.stateless, h.refusing} {
+		if c != nil {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// A sessionChooser keeps stateless requests out of sessions. One that stands
+// alone never gets there; one inside a batch, or spelled so that only the
+// connection sees what it is, would be handled without its headers having been
+// looked at.
+type sessionChooser struct{ jsonrpc.Chooser }
+
+func (s sessionChooser) Options() jsonrpc.Options { return optionsOf(s.Chooser) }
+
+func (s sessionChooser) Choose(c *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Service {
+	if svc := s.Chooser.Choose(c, f); svc == nil || !svc.Rules().Stateless {
+		return svc
+	}
+	return c.Service()
+}
+
+// A noChooser has nobody to handle anything.
+type noChooser struct{ jsonrpc.Chooser }
+
+func (n noChooser) Options() jsonrpc.Options { return optionsOf(n.Chooser) }
+
+func (noChooser) Choose(*jsonrpc.Conn, *jsonrpc.Peek) *jsonrpc.Service { return nil }
+
+func optionsOf(ch jsonrpc.Chooser) (o jsonrpc.Options) {
+	if x, ok := ch.(interface{ Options() jsonrpc.Options }); ok {
+		o = x.Options()
+	}
+	return o
+}
+
 // Count is how often a kind of event happened on the connections that the
 // handler made.
 func (h *Handler) Count(k jsonrpc.EventKind) uint64 {
 	var n uint64
-	for _, c := range []*jsonrpc.Conn{h.root, h.stateless} {
-		if c != nil {
-			s := c.Stats()
-			n += s.Count(k)
-		}
+	for _, c := range h.conns() {
+		s := c.Stats()
+		n += s.Count(k)
 	}
 	return n
 }
@@ -403,10 +442,8 @@ func (h *Handler) Close() {
 	for _, s := range all {
 		s.end()
 	}
-	for _, c := range []*jsonrpc.Conn{h.root, h.stateless} {
-		if c != nil {
-			_ = c.Close(context.Background())
-		}
+	for _, c := range h.conns() {
+		_ = c.Close(context.Background())
 	}
 }
 

@@ -2,6 +2,7 @@ package streamhttp
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
@@ -40,18 +41,73 @@ func (hd *head) request() bool { return hd.valid && !hd.answer && !hd.id.IsZero(
 
 var headDecs = sync.Pool{New: func() any { return new(wire.Dec) }}
 
-// readHead looks at a message, as strictly as a connection will.
+// readHead looks at a message, as strictly as a connection will: the headers of
+// what it takes for a request are held against it, and the rest is never
+// handled. How deep a message may be nested is left to the connection.
 func readHead(data []byte) (hd head) {
 	d := headDecs.Get().(*wire.Dec)
-	d.Reset(data, wire.Options{Alias: true})
+	d.Reset(data, wire.Options{Alias: true, MaxDepth: wire.HardMaxDepth})
 	if d.Kind() == wire.KindArray {
 		hd.batch = true
 	} else {
-		hd.valid = hd.read(d, data) == nil && d.End() == nil && (hd.method != "") != hd.answer
+		err := hd.read(d, data)
+		if err == nil {
+			err = d.End()
+		}
+		if err != nil {
+			if again, ok := readAgain(data); ok {
+				hd, err = again, nil
+			}
+		}
+		hd.valid = err == nil && (hd.method != "") != hd.answer
 	}
 	d.Reset(nil, wire.Options{})
 	headDecs.Put(d)
 	return hd
+}
+
+// readAgain reads what the first pass stumbled over, a name that is no text
+// (an escape of half a surrogate pair), as the connection does then: members
+// with such names are passed over. ok is false for what the connection refuses.
+func readAgain(data []byte) (hd head, ok bool) {
+	raw, err := wire.ParseRaw(data)
+	if err != nil || raw.Kind() != wire.KindObject {
+		return hd, false
+	}
+	var seen []string
+	for name, v := range raw.Members() {
+		switch name {
+		case "jsonrpc":
+			s, _ := v.Str()
+			ok = s == "2.0"
+		case "id":
+			err = wire.Decode(v, wire.Options{}, &hd.id)
+		case "method":
+			if v.Kind() != wire.KindString {
+				return hd, false
+			}
+			hd.method, _ = v.Str()
+		case "params":
+			if v.Kind() != wire.KindObject {
+				return hd, false
+			}
+			hd.params = v
+			m := v.Get("_meta")
+			version, capabilities := m.Get(metaVersion), m.Get(metaCapabilities)
+			hd.stated = version != nil || capabilities != nil
+			hd.version, hd.complete = version.Str()
+			hd.complete = hd.complete && capabilities.Kind() == wire.KindObject
+		case "result", "error":
+			hd.answer = true
+		default:
+			continue
+		}
+		if err != nil || slices.Contains(seen, name) {
+			return hd, false
+		}
+		seen = append(seen, name)
+	}
+	return hd, ok
 }
 
 func (hd *head) read(d *wire.Dec, data []byte) error {

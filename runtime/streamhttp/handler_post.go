@@ -137,12 +137,15 @@ func (p *post) route(data []byte) bool {
 	switch {
 	case !p.hd.valid && !p.hd.batch && len(p.r.Header[HeaderSessionID]) == 0:
 		// What is wrong with it does not depend on the era.
-		p.conn = p.h.root.Fork(nil)
+		p.conn = p.h.refusing.Fork(nil)
 	case p.h.isModern(p.r.Header, &p.hd):
 		if !p.routeModern() {
 			return false
 		}
-		p.conn = p.h.stateless.Fork(nil)
+		if p.conn = p.h.stateless; !p.hd.valid { // no header was held against it
+			p.conn = p.h.refusing
+		}
+		p.conn = p.conn.Fork(nil)
 	case !p.routeLegacy():
 		return false
 	}
