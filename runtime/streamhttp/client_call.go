@@ -17,8 +17,15 @@ import (
 )
 
 const (
-	maxReissues  = 3 // of one call
-	maxResumes   = 8 // of one stream, without an event between them
+	maxReissues = 3 // of one call
+	maxResumes  = 8 // of one stream, without an event between them
+	maxRefused  = 5 // of one stream, in a row without any response
+	firstResume = 500 * time.Millisecond
+	maxResume   = 10 * time.Second
+	// Whatever the server asks for, its stream is not taken up again sooner
+	// than half of this, and later when it brings no message.
+	firstPace    = 200 * time.Millisecond
+	maxPace      = 2 * time.Second
 	firstReissue = 200 * time.Millisecond
 	// ownIDs is where the ids of requests that the link makes itself begin,
 	// far from those of the connection and still exact in every JSON
@@ -399,7 +406,7 @@ func (l *Link) readEvents(ctx context.Context, x *flight, s *session, resp *http
 	src := l.watch(resp.Body, started)
 	rd := sse.NewReader(src, l.max)
 	rd.Comment = src.comment
-	for tries := 0; ; {
+	for p := (pace{}); ; {
 		heard, err := l.readUntilAnswer(x, rd, src, resp)
 		if x.answered {
 			if rd.Ended() {
@@ -424,36 +431,64 @@ func (l *Link) readEvents(ctx context.Context, x *flight, s *session, resp *http
 			}
 			return nil, lost
 		}
-		if heard {
-			tries = 0
-		}
-		if resp, err = l.resume(ctx, s, id, rd, &tries, lost); err != nil {
+		p.ended(heard, time.Since(started))
+		if resp, err = l.resume(ctx, s, id, rd, &p, lost); err != nil {
 			rd.Release()
 			return nil, err
 		}
 		l.notice(Notice{Kind: CallResumed, Method: x.method, Err: lost.Err})
-		src = l.watch(resp.Body, time.Now())
+		started = time.Now()
+		src = l.watch(resp.Body, started)
 		rd.Comment = src.comment
 		rd.Reset(src)
 	}
 }
 
+// pace is how the stream of a call has been taken up again so far.
+type pace struct {
+	tries int // since the last event
+	dull  int // streams in a row that ended without a message
+}
+
+// ended notes how a stream ended.
+func (p *pace) ended(h heard, lasted time.Duration) {
+	if h != heardNothing {
+		p.tries = 0
+	}
+	p.dull++
+	if h == heardMessages || lasted >= steady {
+		p.dull = 0
+	}
+}
+
+// wait is how long to wait before the next try. refused says that the last one
+// got no response.
+func (p *pace) wait(rd *sse.Reader, refused bool) time.Duration {
+	most := maxResume
+	if refused {
+		most = time.Second
+	}
+	d := backoff(p.tries, firstResume, most)
+	if asked, ok := rd.Retry(); ok {
+		if p.tries == 1 {
+			d = 0
+		}
+		d = max(d, asked)
+	}
+	return max(d, backoff(p.dull+1, firstPace, maxPace))
+}
+
 // resume takes a stream up again behind the event with an id: with a GET, when
 // the time that the server asked for has passed. The request is never sent
-// again. Specification: basic/transports, resumability and redelivery.
-func (l *Link) resume(ctx context.Context, s *session, id string, rd *sse.Reader, tries *int, lost *NoAnswerError) (*http.Response, error) {
-	for {
-		if *tries++; *tries > maxResumes {
+// again. A server that cannot be reached is given up sooner than one that
+// fails: the stream went with it. Specification: basic/transports,
+// resumability and redelivery.
+func (l *Link) resume(ctx context.Context, s *session, id string, rd *sse.Reader, p *pace, lost *NoAnswerError) (*http.Response, error) {
+	for refused := 0; ; {
+		if p.tries++; p.tries > maxResumes || refused == maxRefused {
 			return nil, lost
 		}
-		wait := backoff(*tries, 500*time.Millisecond, 10*time.Second)
-		if asked, ok := rd.Retry(); ok {
-			wait = asked
-			if *tries > 1 {
-				wait += backoff(*tries-1, 500*time.Millisecond, 10*time.Second)
-			}
-		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := sleep(ctx, p.wait(rd, refused > 0)); err != nil {
 			return nil, err
 		}
 		resp, err := l.get(ctx, s, id)
@@ -466,6 +501,10 @@ func (l *Link) resume(ctx context.Context, s *session, id string, rd *sse.Reader
 		lost.Err = err
 		if !transient(err) {
 			return nil, lost
+		}
+		refused++
+		if statusOf(err) != 0 {
+			refused = 0
 		}
 	}
 }
@@ -491,34 +530,45 @@ func (l *Link) get(ctx context.Context, s *session, lastID string) (*http.Respon
 	return resp, nil
 }
 
+// heard is what came on a stream.
+type heard uint8
+
+const (
+	heardNothing  heard = iota
+	heardEvents         // none of them a message
+	heardMessages       // and maybe other events
+)
+
 // readUntilAnswer reads events until the flight's answer or the end of the
-// stream. heard says whether there were any.
-func (l *Link) readUntilAnswer(x *flight, rd *sse.Reader, src *watched, resp *http.Response) (heard bool, err error) {
+// stream. The result says what came, also with an error.
+func (l *Link) readUntilAnswer(x *flight, rd *sse.Reader, src *watched, resp *http.Response) (heard, error) {
+	h := heardNothing
 	for {
 		ev, err := rd.Next()
 		if err != nil {
 			var long *sse.TooLongError
 			if !errors.As(err, &long) {
-				return heard, err
+				return h, err
 			}
 			// The start may say whose it is; the stream goes on behind it.
 			tooLong := &TooLongError{Limit: l.max}
 			if p := peek(long.Head); !p.answer || p.id == x.wireID {
 				if p.answer {
-					return heard, tooLong
+					return h, tooLong
 				}
 				l.r.Receive(l.ctx, x, jsonrpc.Frame{Data: long.Head, Err: tooLong, Status: resp.StatusCode}, false)
 			}
 			continue
 		}
-		heard = true
+		h = max(h, heardEvents)
 		src.event()
 		if ev.Type != sse.TypeMessage || len(bytes.TrimSpace(ev.Data)) == 0 {
 			continue // a priming event, or none of this protocol
 		}
+		h = heardMessages
 		x.deliver(ev.Data, ev.Owned, resp)
 		if x.answered {
-			return heard, nil
+			return h, nil
 		}
 	}
 }

@@ -261,6 +261,79 @@ func TestClientResumes(t *testing.T) {
 		require.NoError(t, call(r))
 		require.Len(t, s.of("tools/call"), 1)
 	})
+	bubble(t, "a server that asks for no pause is not asked in a storm", func(t *testing.T, s *script, e *Endpoint) {
+		s.on["tools/call"] = func(w http.ResponseWriter, r *http.Request, m *msg) { stream(w)("retry: 0\n" + eventID("0", "")) }
+		s.on["GET"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+			if m.Header.Get("Last-Event-Id") == "" {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			stream(w)("retry: 0\n" + eventID(fmt.Sprint(m.n), ""))
+		}
+		r := connect(t, e, legacy.Client{})
+		require.ErrorIs(t, call(r), jsonrpc.ErrTimeout, "it may take its time")
+		require.Less(t, len(s.of("GET")), 50, "in 30 s")
+		require.Greater(t, len(s.of("GET")), 15, "a server may be asked often for an answer that takes long")
+	})
+	bubble(t, "messages do not make it one either", func(t *testing.T, s *script, e *Endpoint) {
+		s.on["tools/call"] = func(w http.ResponseWriter, r *http.Request, m *msg) { stream(w)("retry: 0\n" + eventID("0", "")) }
+		s.on["GET"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+			if m.Header.Get("Last-Event-Id") == "" {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			stream(w)(eventID(fmt.Sprint(m.n), `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`))
+		}
+		r := connect(t, e, legacy.Client{})
+		require.ErrorIs(t, call(r), jsonrpc.ErrTimeout)
+		require.Less(t, len(s.of("GET")), 302, "in 30 s, and 100 ms between two")
+	})
+	bubble(t, "a server that is gone is not waited for", func(t *testing.T, s *script, e *Endpoint) {
+		for _, begin := range []string{"", "retry: 0\n", "retry: 1000\n"} {
+			pool, dead := e.RoundTripper, errors.New("connection refused")
+			var down atomic.Bool
+			var tried atomic.Int32
+			e := *e
+			e.NoStream = true
+			e.RoundTripper = roundTripper(func(r *http.Request) (*http.Response, error) {
+				if down.Load() {
+					tried.Add(1)
+					return nil, dead
+				}
+				return pool.RoundTrip(r)
+			})
+			s.on["tools/call"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+				stream(w)(begin + eventID("0", ""))
+				down.Store(true)
+				panic(http.ErrAbortHandler)
+			}
+			r := connect(t, &e, legacy.Client{})
+			start := time.Now()
+			err := call(r)
+			require.ErrorIs(t, err, ErrOutcomeUnknown)
+			require.ErrorIs(t, err, dead)
+			require.EqualValues(t, maxRefused, tried.Load())
+			require.LessOrEqual(t, time.Since(start), 5*time.Second)
+		}
+	})
+	bubble(t, "a server that is back in time is", func(t *testing.T, s *script, e *Endpoint) {
+		pool := e.RoundTripper
+		var tries atomic.Int32
+		var id []byte
+		e.NoStream = true
+		e.RoundTripper = roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodGet && tries.Add(1) < maxRefused {
+				return nil, errors.New("connection refused")
+			}
+			return pool.RoundTrip(r)
+		})
+		s.on["tools/call"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+			id = m.ID
+			stream(w)(eventID("0", ""))
+		}
+		s.on["GET"] = func(w http.ResponseWriter, r *http.Request, m *msg) { stream(w)(event(rpcResult(id, toolResult))) }
+		require.NoError(t, call(connect(t, e, legacy.Client{})))
+	})
 	bubble(t, "but not for ever without an event", func(t *testing.T, s *script, e *Endpoint) {
 		s.on["tools/call"] = func(w http.ResponseWriter, r *http.Request, m *msg) { stream(w)(eventID("0", "")) }
 		s.on["GET"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
