@@ -6,6 +6,7 @@ import (
 	"io"
 	"os/signal"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -95,6 +96,7 @@ type Conn struct {
 	timer    *time.Timer
 	timerAt  time.Time // zero while the timer is not set
 	subs     map[string]struct{}
+	subBytes int           // of the texts in it
 	idle     chan struct{} // made by a drain, closed when nothing runs
 	err      error
 	closing  bool
@@ -545,7 +547,7 @@ type Session struct {
 	Capabilities wire.Raw // the peer's; nil while unknown
 	Instructions string   // the server's
 	Supported    []string // the versions that discover named
-	Params       wire.Raw // server: the initialize params
+	Params       wire.Raw // server: the initialize params, at most 64 KiB
 	Result       wire.Raw // client: the initialize or discover result
 }
 
@@ -630,16 +632,46 @@ func (c *Conn) relayed(env *envelope) bool {
 	return false
 }
 
-func (c *Conn) subscribe(uri string, on bool) {
+// subscribable reports whether there is room for a resource among those that
+// the peer subscribed to.
+func (c *Conn) subscribable(uri string) *Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case !on:
+	return c.subscribableLocked(uri)
+}
+
+func (c *Conn) subscribableLocked(uri string) *Error {
+	if _, twice := c.subs[uri]; !twice && (len(c.subs) >= maxListenURIs || c.subBytes+len(uri) > maxListenBytes) {
+		return &Error{Code: CodeOverloaded, Message: "too many subscriptions", Data: overloadData}
+	}
+	return nil
+}
+
+// subscribe remembers that the peer subscribed to a resource, within the bounds
+// of one subscriptions/listen.
+func (c *Conn) subscribe(uri string) *Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.subscribableLocked(uri); err != nil {
+		return err
+	}
+	if _, twice := c.subs[uri]; twice {
+		return nil
+	}
+	if c.subs == nil {
+		c.subs = map[string]struct{}{}
+	}
+	c.subs[strings.Clone(uri)] = struct{}{} // it may alias a message
+	c.subBytes += len(uri)
+	return nil
+}
+
+func (c *Conn) unsubscribe(uri string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.subs[uri]; ok {
 		delete(c.subs, uri)
-	case c.subs == nil:
-		c.subs = map[string]struct{}{uri: {}}
-	default:
-		c.subs[uri] = struct{}{}
+		c.subBytes -= len(uri)
 	}
 }
 

@@ -46,6 +46,7 @@ type inbound struct {
 	stream   *TextStream   // the answer, where it is one
 	inline   bool          // a client answers it while it reads: it waits for nobody
 	told     []*Error      // what the peer answered to calls that the handler made to it
+	refused  *Error        // why Subscribe did not keep a resource
 }
 
 type afterFunc struct {
@@ -201,6 +202,19 @@ func (in *inbound) tell(e *Error) {
 	in.mu.Lock()
 	in.told = append(in.told, e)
 	in.mu.Unlock()
+}
+
+// refusal is why what the handler of a subscription did cannot be kept.
+func (in *inbound) refusal() error {
+	if in == nil {
+		return nil
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.refused == nil {
+		return nil
+	}
+	return in.refused
 }
 
 // wasTold reports whether an error is the peer's own.

@@ -230,8 +230,9 @@ type change struct {
 }
 
 const (
-	maxListenURIs = 10_000 // resources of one subscription; see ListenOptions
-	maxMissed     = 256    // changes that wait for an acknowledgement to be taken
+	maxListenURIs  = 10_000  // resources of one subscription; see ListenOptions
+	maxListenBytes = 1 << 20 // of their URIs
+	maxMissed      = 256     // changes that wait for an acknowledgement to be taken
 )
 
 // prepareListen reads the params of subscriptions/listen and keeps what this
@@ -258,7 +259,7 @@ func (c *Conn) prepareListen(in *inbound, params wire.Raw) *Error {
 	switch v := n.Get(topicMembers[topicUpdated]); v.Kind() {
 	case wire.KindNone:
 	case wire.KindArray:
-		count := 0
+		count, size := 0, 0
 		for u := range v.Elems() {
 			if count++; count > maxListenURIs {
 				return Errorf(CodeInvalidParams, "%s: params.notifications.%s: more than %d", methodListen, topicMembers[topicUpdated], maxListenURIs)
@@ -273,6 +274,10 @@ func (c *Conn) prepareListen(in *inbound, params wire.Raw) *Error {
 			if _, twice := l.uris[uri]; twice {
 				continue
 			}
+			if size += len(uri); size > maxListenBytes {
+				return Errorf(CodeInvalidParams, "%s: params.notifications.%s: more than %d bytes of URIs", methodListen, topicMembers[topicUpdated], maxListenBytes)
+			}
+			uri = strings.Clone(uri) // it may be part of something longer
 			if l.uris == nil {
 				l.uris = make(map[string]struct{})
 			}
@@ -293,6 +298,7 @@ func (c *Conn) prepareListen(in *inbound, params wire.Raw) *Error {
 		return &Error{Code: CodeOverloaded, Message: "too many subscriptions", Data: overloadData}
 	}
 	c.streams++
+	in.data, in.params, in.header = nil, nil, nil // all that is needed of them is in l, which may last
 	return nil
 }
 
@@ -615,7 +621,7 @@ func (c *Conn) routeSubscription(env *envelope) bool {
 		if method == methodAcknowledged {
 			s.mu.Lock()
 			if !s.acked {
-				s.acked, s.honours = true, params.Get("notifications")
+				s.acked, s.honours = true, params.Get("notifications").Clone()
 				close(s.ack)
 			}
 			s.mu.Unlock()

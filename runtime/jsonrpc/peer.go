@@ -259,17 +259,27 @@ func (p Peer) SetLogLevel(level string) {
 }
 
 // Subscribe adds a resource to those that this connection hears of (stateful
-// revisions; the Hub looks there).
-func (p Peer) Subscribe(uri string) {
-	if p.in != nil {
-		p.in.c.subscribe(uri, true)
+// revisions; the Hub looks there). A connection has at most 10,000, and 1 MiB of
+// URIs: what is beyond is refused with an *Error, CodeOverloaded, which also
+// becomes the answer to the request that is handled where Then was used.
+func (p Peer) Subscribe(uri string) error {
+	if p.in == nil {
+		return ErrNoPeer
 	}
+	err := p.in.c.subscribe(uri)
+	if err == nil {
+		return nil
+	}
+	p.in.mu.Lock()
+	p.in.refused = err
+	p.in.mu.Unlock()
+	return err
 }
 
 // Unsubscribe forgets a resource.
 func (p Peer) Unsubscribe(uri string) {
 	if p.in != nil {
-		p.in.c.subscribe(uri, false)
+		p.in.c.unsubscribe(uri)
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	methodListen       = "subscriptions/listen"
 	methodCallTool     = "tools/call"
 	methodSetLevel     = "logging/setLevel"
+	methodSubscribe    = "resources/subscribe"
 	methodInitialized  = "notifications/initialized"
 	methodCancelled    = "notifications/cancelled"
 	methodProgress     = "notifications/progress"
@@ -588,8 +589,10 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 	in := &inbound{parent: ctx, c: c, svc: svc, ex: ex, id: env.id, method: env.method, header: env.header, data: env.data}
 	if env.method == methodListen && svc.rules.Listen && svc.o.Side == ServerSide {
 		in.listen = &listenStream{in: in} // from the start, for whoever cancels it
+		in.method = methodListen          // which no message holds: the request lasts
 	}
 	if err := c.register(in); err != nil {
+		c.uninitialized(in)
 		kind := RefusedRequest
 		if err.Code == CodeInvalidRequest {
 			kind = DuplicateRequest
@@ -600,6 +603,7 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 	}
 	e, err := c.prepare(in, env)
 	if err != nil {
+		c.uninitialized(in)
 		in.inline = c.side == ClientSide
 		buf := getBuf()
 		buf.b = appendError(buf.b, in.id, false, err)
@@ -735,6 +739,11 @@ var overloadData = wire.Raw(fmt.Sprintf(`{"retryAfterMs":%d}`, overloadRetryMill
 // exists, params.
 func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
 	svc := in.svc
+	if in.opens() && len(in.data) > maxHandshake {
+		if n := len(wire.Raw(in.data).Get("params")); n > maxHandshake {
+			return nil, Errorf(CodeInvalidParams, "params: %d bytes, more than the %d of a handshake", n, maxHandshake)
+		}
+	}
 	e := env.entry
 	if e == nil {
 		if e = svc.entries[in.method]; e != nil && e.call == nil {
@@ -778,6 +787,14 @@ func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
 		level := wire.Raw(in.data).Get("params").Get("level")
 		if s, ok := level.Str(); ok && levelRank(s) < 0 {
 			return nil, Errorf(CodeInvalidParams, "params.level: no such log level: %s", clip(s, maxEcho))
+		}
+	}
+	if in.method == methodSubscribe && !svc.rules.Stateless && c.side == ServerSide {
+		// Here, so that the handler does not begin what would not be kept.
+		if uri, ok := wire.Raw(in.data).Get("params").Get("uri").Str(); ok {
+			if err := c.subscribable(uri); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if stateless {
@@ -1024,12 +1041,22 @@ func (c *Conn) fail(in *inbound, buf *buffer, err error) int64 {
 			buf.b = appendError(buf.b[:0], in.id, false, e)
 		}
 	}
-	if in.method == methodInitialize && !in.svc.rules.Stateless && c.side == ServerSide {
+	c.uninitialized(in)
+	return e.Code
+}
+
+// opens reports whether a request is the handshake of a stateful revision.
+func (in *inbound) opens() bool {
+	return in.method == methodInitialize && !in.svc.rules.Stateless && in.c.side == ServerSide
+}
+
+// uninitialized lets a client whose handshake was refused try again.
+func (c *Conn) uninitialized(in *inbound) {
+	if in.opens() {
 		c.mu.Lock()
 		_ = c.transition(methodInitialize, Connecting)
 		c.mu.Unlock()
 	}
-	return e.Code
 }
 
 // invoke calls the handler and keeps its panic.
@@ -1215,9 +1242,13 @@ func (c *Conn) refuse(ex Exchange, env *envelope, e *Error) {
 	putBuf(buf)
 }
 
+// maxHandshake bounds the params of initialize, in bytes: a session keeps them
+// as long as it lasts.
+const maxHandshake = 64 << 10
+
 // initialized remembers a handshake that is about to be answered.
 func (c *Conn) initialized(in *inbound) {
-	if in.svc.rules.Stateless || c.side != ServerSide {
+	if !in.opens() {
 		return
 	}
 	params := wire.Raw(in.data).Get("params").Clone()
@@ -1345,6 +1376,7 @@ func (c *Conn) deliver(e *entry, in *inbound, params wire.Raw) {
 func (c *Conn) cancelled(env *envelope) {
 	id, _ := idOf(env.params.Get("requestId"))
 	reason, _ := env.params.Get("reason").Str()
+	reason = clip(reason, maxText) // it lasts as long as what is cancelled
 	c.mu.Lock()
 	in := c.inflight.get(id)
 	if in == nil {

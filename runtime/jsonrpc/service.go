@@ -345,7 +345,8 @@ func (s *Service) register(method string) *entry {
 	return e
 }
 
-// Then wraps a handler so that after runs when f succeeded, before the answer.
+// Then wraps a handler so that after runs when f succeeded, before the answer;
+// a resource that Peer.Subscribe refuses there is the answer's error.
 // A nil f stays nil.
 func Then[P, R any](f func(context.Context, *P) (*R, error), after func(context.Context, *P)) func(context.Context, *P) (*R, error) {
 	if f == nil {
@@ -353,10 +354,14 @@ func Then[P, R any](f func(context.Context, *P) (*R, error), after func(context.
 	}
 	return func(ctx context.Context, p *P) (*R, error) {
 		r, err := f(ctx, p)
-		if err == nil {
-			after(ctx, p)
+		if err != nil {
+			return r, err
 		}
-		return r, err
+		after(ctx, p)
+		if err := inboundOf(ctx).refusal(); err != nil {
+			return nil, err
+		}
+		return r, nil
 	}
 }
 
