@@ -425,22 +425,23 @@ type NoticeKind uint8
 
 // The kinds of notices. Each is counted in Status.
 const (
-	StreamOpened   NoticeKind = iota // the GET stream is open
-	StreamLost                       // it ended, and will be opened again
-	StreamGivenUp                    // the server has none, or will not give it
-	SessionLost                      // the server has forgotten the session; a new one was begun, and all that the old one held is gone
-	CallResumed                      // the stream of a call broke and was taken up again
-	CallReissued                     // a call that may be made twice was made again, with a new id
-	ToolsRefreshed                   // the server refused the headers of a call, so the tools were listed again
-	ToolDropped                      // a tool breaks the rules for its headers and was left out of a list
-	WrongAnswer                      // an answer that does not belong to its stream was dropped
-	ProxySuspected                   // something on the way holds back events
+	StreamOpened    NoticeKind = iota // the GET stream is open
+	StreamLost                        // it ended, and will be opened again
+	StreamGivenUp                     // the server has none, or will not give it
+	SessionLost                       // the server has forgotten the session; a new one was begun, and all that the old one held is gone
+	CallResumed                       // the stream of a call broke and was taken up again
+	CallReissued                      // a call that may be made twice was made again, with a new id
+	ToolsRefreshed                    // the server refused the headers of a call, so the tools were listed again
+	ToolDropped                       // a tool breaks the rules for its headers and was left out of a list
+	WrongAnswer                       // an answer that does not belong to its stream was dropped
+	ProxySuspected                    // something on the way holds back events
+	EventIDUnusable                   // a stream ended behind an event whose id cannot be sent back, so it is not taken up behind it
 	noticeKinds
 )
 
 var noticeNames = [noticeKinds]string{
 	"stream opened", "stream lost", "stream given up", "session lost", "call resumed", "call reissued", "tools refreshed", "tool dropped",
-	"wrong answer", "proxy suspected",
+	"wrong answer", "proxy suspected", "event id unusable",
 }
 
 // String is the kind in words.

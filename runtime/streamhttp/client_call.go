@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -422,7 +423,7 @@ func (l *Link) readEvents(ctx context.Context, x *flight, s *session, resp *http
 			}, nil
 		}
 		_ = resp.Body.Close()
-		id := string(rd.LastEventID())
+		id := l.lastEventID(rd, x.method)
 		lost := &NoAnswerError{ID: x.id, Other: x.other, Err: err}
 		if ctx.Err() != nil || s == nil || s.rules == nil || !s.rules.HTTP.Resume || id == "" || errors.Is(err, jsonrpc.ErrTooLong) {
 			rd.Release()
@@ -507,6 +508,26 @@ func (l *Link) resume(ctx context.Context, s *session, id string, rd *sse.Reader
 			refused = 0
 		}
 	}
+}
+
+// maxEventID is far above what servers use, and below what they take in a
+// header.
+const maxEventID = 4 << 10
+
+// lastEventID is what Last-Event-ID says for a stream that has ended, "" for
+// none. An event's id may be any text on one line, and not all of that can be
+// the value of a header.
+func (l *Link) lastEventID(rd *sse.Reader, method string) string {
+	id := rd.LastEventID()
+	ok := len(id) <= maxEventID && len(bytes.Trim(id, " \t")) == len(id) // what is around a value gets lost
+	for _, c := range id {
+		ok = ok && (c >= ' ' || c == '\t') && c != 0x7f
+	}
+	if !ok {
+		l.notice(Notice{Kind: EventIDUnusable, Method: method, Err: fmt.Errorf("an event's id cannot be sent back: %q", clipValue(string(id)))})
+		return ""
+	}
+	return string(id)
 }
 
 // get opens a stream, of which the response is given back.

@@ -279,7 +279,7 @@ func (l *Link) listen(ctx context.Context, s session) {
 			rd.Comment = src.comment
 			_, err = l.readUntilAnswer(x, rd, src, resp)
 			_ = resp.Body.Close()
-			lastID = string(rd.LastEventID())
+			lastID = l.lastEventID(rd, "")
 			if time.Since(began) >= steady {
 				try = 0
 			}

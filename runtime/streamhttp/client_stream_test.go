@@ -389,6 +389,71 @@ func TestClientResumes(t *testing.T) {
 	})
 }
 
+// TestClientEventIDs: an id that no header can carry is not sent back, and not
+// tried for ever.
+func TestClientEventIDs(t *testing.T) {
+	for _, c := range []struct {
+		name, id string
+		usable   bool
+	}{
+		{"plain", "a/1", true},
+		{"not ASCII", "é", true},
+		{"a tab within", "a\tb", true},
+		{"a control character", "a\x01b", false},
+		{"delete", "a\x7f", false},
+		{"space around it", " a", false},
+		{"a tab around it", "a\t", false},
+		{"the longest", strings.Repeat("a", maxEventID), true},
+		{"too long", strings.Repeat("a", maxEventID+1), false},
+	} {
+		bubble(t, c.name+", on the GET stream", func(t *testing.T, s *script, e *Endpoint) {
+			s.on["GET"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+				send := stream(w)
+				if m.n == 0 {
+					send("id: " + c.id + "\ndata: \n\n")
+					return
+				}
+				<-r.Context().Done()
+			}
+			r := connect(t, e, legacy.Client{})
+			time.Sleep(time.Minute)
+			st := link(r.Conn()).Status()
+			require.Equal(t, StreamOpen, st.Stream)
+			gets := s.of("GET")
+			require.Len(t, gets, 2)
+			if c.usable {
+				require.Equal(t, c.id, gets[1].Header.Get("Last-Event-Id"))
+				require.Zero(t, st.Count(EventIDUnusable))
+			} else {
+				require.NotContains(t, gets[1].Header, "Last-Event-Id")
+				require.EqualValues(t, 1, st.Count(EventIDUnusable))
+			}
+		})
+		bubble(t, c.name+", on the stream of a call", func(t *testing.T, s *script, e *Endpoint) {
+			var id []byte
+			e.NoStream = true
+			s.on["tools/call"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+				id = m.ID
+				stream(w)("id: " + c.id + "\ndata: \n\n")
+			}
+			s.on["GET"] = func(w http.ResponseWriter, r *http.Request, m *msg) { stream(w)(event(rpcResult(id, toolResult))) }
+			r := connect(t, e, legacy.Client{})
+			start := time.Now()
+			err := call(r)
+			st := link(r.Conn()).Status()
+			if c.usable {
+				require.NoError(t, err)
+				require.Equal(t, c.id, s.of("GET")[0].Header.Get("Last-Event-Id"))
+				return
+			}
+			require.ErrorIs(t, err, ErrOutcomeUnknown)
+			require.Zero(t, time.Since(start), "it fails at once")
+			require.Empty(t, s.of("GET"))
+			require.EqualValues(t, 1, st.Count(EventIDUnusable))
+		})
+	}
+}
+
 // TestClientStreamsCutAtEachByte cuts the stream of an answer after each of its
 // bytes, and gives the rest to whoever comes back for it.
 func TestClientStreamsCutAtEachByte(t *testing.T) {
