@@ -200,8 +200,10 @@ func (l *Link) postCall(ctx context.Context, s *oldStream, f jsonrpc.Frame, x *f
 	posted := make(chan error, 1)
 	go func() {
 		defer l.work.Done()
-		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
+		own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
+		// Its time is the call's, which tells by itself that it has passed.
+		defer context.AfterFunc(ctx, func() { time.AfterFunc(sendTimeout, cancel) })()
 		defer context.AfterFunc(l.ctx, cancel)()
 		posted <- l.postEvent(own, s, f, x)
 	}()

@@ -170,6 +170,18 @@ func TestClientOfTwoEndpoints(t *testing.T) {
 		_, err := r.CallTool(t.Context(), &oldest.CallToolParams{Name: "plain"})
 		require.ErrorIs(t, err, jsonrpc.ErrTimeout)
 	})
+	bubble(t, "a POST that takes longer than messages may", func(t *testing.T, s *script, e *Endpoint) {
+		o := twoEndpoints(s, e)
+		s.on["tools/call"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+			time.Sleep(2 * sendTimeout)
+			w.WriteHeader(http.StatusAccepted)
+			o.events <- event(rpcResult(m.ID, toolResult))
+		}
+		r := connectOldest(t, e, oldest.Client{})
+		ctx := jsonrpc.WithCallOptions(t.Context(), jsonrpc.CallOptions{Timeout: new(3 * sendTimeout)})
+		_, err := r.CallTool(ctx, &oldest.CallToolParams{Name: "plain"})
+		require.NoError(t, err)
+	})
 	bubble(t, "answers that overtake, come twice, or are nobody's", func(t *testing.T, s *script, e *Endpoint) {
 		o := twoEndpoints(s, e)
 		s.on["tools/call"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
