@@ -256,6 +256,8 @@ type Link struct {
 // session is what the handshake of a stateful revision left.
 type session struct {
 	epoch       int             // counts handshakes
+	began       time.Time       // of its handshake
+	lost        int             // sessions in a row before it that were lost early
 	version     string          // what was agreed on; "" for HTTP+SSE, where the stream says
 	rules       *revision.Rules // nil before one
 	id          string          // "" without

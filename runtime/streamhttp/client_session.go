@@ -24,6 +24,10 @@ const (
 	// steady is how long the GET stream has to last for its next loss to
 	// count as the first one.
 	steady = 10 * time.Second
+	// sessionLasts is how long a session has to last not to be lost early, and
+	// maxEarly how many in a row that were the GET stream begins anew.
+	sessionLasts = 30 * time.Second
+	maxEarly     = 5
 )
 
 // pendSession remembers the session that an answer to initialize begins. The
@@ -51,13 +55,18 @@ func (l *Link) pendSession(x *flight, request []byte, header []string) {
 	s.header = s.headers()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.epoch = l.session.epoch + 1
+	s.epoch, s.began = l.session.epoch+1, time.Now()
 	s.initialized = l.session.initialized
 	if x.w != nil { // not one that replaces a lost one
 		s.initialized = nil
+	} else if old := &l.session; old.early(s.began) {
+		s.lost = old.lost + 1
 	}
 	l.session = s
 }
+
+// early reports whether a session that is lost now did not last.
+func (s *session) early(now time.Time) bool { return now.Sub(s.began) < sessionLasts }
 
 // headers are what goes with each request of a session.
 func (s *session) headers() http.Header {
@@ -291,7 +300,17 @@ func (l *Link) listen(ctx context.Context, s session) {
 			case status == http.StatusNotFound && s.id != "" && opened:
 				// Nobody calls at the moment, but the server's messages
 				// would be missed. A server that never gave a stream may just
-				// have none.
+				// have none, and one that forgets each session at once is
+				// left to the calls, which say so.
+				if s.early(time.Now()) && s.lost > 0 {
+					if s.lost >= maxEarly {
+						break
+					}
+					l.setStream(s.epoch, StreamOpening, err)
+					if sleep(ctx, backoff(s.lost, firstReopen, maxReopen)) != nil {
+						return
+					}
+				}
 				if l.restart(ctx, s.epoch) == nil || ctx.Err() != nil {
 					return // the new session has a stream of its own
 				}

@@ -184,6 +184,44 @@ func TestClientBeginsALostSessionAgain(t *testing.T) {
 		require.Equal(t, 404, se.Status)
 		require.Len(t, s.of("initialize"), 2)
 	})
+	bubble(t, "nor does the GET stream make one of it", func(t *testing.T, s *script, e *Endpoint) {
+		var came []time.Time
+		s.on["initialize"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+			came = append(came, time.Now())
+			goodServer(w, r, m)
+		}
+		s.on["GET"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+			if m.n%2 == 0 {
+				stream(w)("")
+				return
+			}
+			w.WriteHeader(http.StatusNotFound)
+		}
+		r := connect(t, e, legacy.Client{})
+		time.Sleep(4 * time.Second)
+		require.Less(t, len(s.of("initialize")), 6)
+		time.Sleep(time.Hour)
+		require.Len(t, s.of("initialize"), 1+maxEarly)
+		st := link(r.Conn()).Status()
+		require.Equal(t, StreamFailed, st.Stream)
+		require.Equal(t, 404, statusOf(st.StreamErr))
+		require.Greater(t, came[maxEarly].Sub(came[maxEarly-1]), came[2].Sub(came[1]), "slower and slower")
+		require.NoError(t, call(r), "calls are made all the same")
+	})
+	bubble(t, "a session that lasted is begun again at once, however often", func(t *testing.T, s *script, e *Endpoint) {
+		s.on["GET"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+			if m.n%2 == 1 {
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			stream(w)(": hello\n\n")
+			time.Sleep(2 * sessionLasts)
+		}
+		r := connect(t, e, legacy.Client{})
+		time.Sleep(time.Hour)
+		require.Greater(t, len(s.of("initialize")), 50)
+		require.Equal(t, StreamOpen, link(r.Conn()).Status().Stream)
+	})
 	bubble(t, "a server that now speaks another revision ends it", func(t *testing.T, s *script, e *Endpoint) {
 		s.on["tools/call"] = gone("s1", goodServer)
 		s.on["initialize"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
