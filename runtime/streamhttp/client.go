@@ -175,14 +175,16 @@ func (e *Endpoint) Dial(ctx context.Context) (jsonrpc.Link, error) {
 	return l, nil
 }
 
-// Identity is the endpoint without user and query: what speaks one era today
-// does so for every client.
+// Identity is the endpoint without its user: what speaks one era today does so
+// for every client, but may choose by the query what it is. "" for what is no
+// URL of an endpoint.
 func (e *Endpoint) Identity() string {
 	u, err := ParseURL(e.URL)
 	if err != nil {
 		return ""
 	}
-	return publicURL(u)
+	u.User = nil
+	return u.String()
 }
 
 // newPool is a pool of connections that keeps all it ever needed at once, for a

@@ -360,12 +360,13 @@ const pieceSize = 256 << 10
 var bodyPieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
 // readAll reads a body of at most max bytes; size is what its header says, or
-// negative. The result is as large as it needs to be.
+// negative. The result is as large as it needs to be, and memory is taken as
+// bytes come, whatever was announced.
 func readAll(r io.Reader, size int64, max int) ([]byte, error) {
 	if size > int64(max) {
 		return nil, &TooLongError{Limit: max}
 	}
-	if size >= 0 {
+	if size >= 0 && size <= pieceSize {
 		data := make([]byte, size, size+1)
 		if _, err := io.ReadFull(r, data); err != nil {
 			return nil, err
@@ -394,6 +395,9 @@ func readAll(r io.Reader, size int64, max int) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	if int64(n) < size {
+		return nil, io.ErrUnexpectedEOF
 	}
 	data := make([]byte, 0, n)
 	for left := n; left > 0; left -= pieceSize {

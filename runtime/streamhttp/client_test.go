@@ -1,13 +1,16 @@
 package streamhttp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -260,6 +263,45 @@ func TestClientBeginsALostSessionAgain(t *testing.T) {
 		require.Equal(t, 404, statusOf(call(r)))
 		require.Len(t, s.of("initialize"), 1)
 	})
+}
+
+// TestReadAll: a body is read whole or not at all, and what is announced takes
+// no memory.
+func TestReadAll(t *testing.T) {
+	const most = 3 * pieceSize
+	text := bytes.Repeat([]byte("0123456789abcdef"), most/16+1)
+	for _, n := range []int{0, 1, pieceSize - 1, pieceSize, pieceSize + 1, 2 * pieceSize, most} {
+		for _, size := range []int64{-1, int64(n)} {
+			data, err := readAll(iotest.DataErrReader(bytes.NewReader(text[:n])), size, most)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(text[:n], data), "%d of %d", n, size)
+		}
+		_, err := readAll(bytes.NewReader(text[:n]), int64(n+1), most+1)
+		require.Error(t, err, "less than announced")
+	}
+	_, err := readAll(bytes.NewReader(text), -1, most)
+	require.ErrorIs(t, err, jsonrpc.ErrTooLong)
+	_, err = readAll(nil, most+1, most)
+	require.ErrorIs(t, err, jsonrpc.ErrTooLong, "nothing is read of it")
+
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err = readAll(iotest.TimeoutReader(iotest.OneByteReader(bytes.NewReader(text))), defaultMaxMessage, defaultMaxMessage)
+	runtime.ReadMemStats(&after)
+	require.ErrorIs(t, err, iotest.ErrTimeout)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(defaultMaxMessage/8))
+}
+
+func TestClientIdentity(t *testing.T) {
+	for _, c := range [][2]string{
+		{"http://u:p@host:1/mcp?tenant=old", "http://host:1/mcp?tenant=old"},
+		{"http://host:1/mcp?tenant=new", "http://host:1/mcp?tenant=new"},
+		{"https://host/a%2fb", "https://host/a%2fb"},
+		{"HTTP://host/", "http://host/"},
+		{"ftp://host/", ""},
+	} {
+		require.Equal(t, c[1], URL(c[0]).Identity())
+	}
 }
 
 func TestClientHeaders(t *testing.T) {
