@@ -287,6 +287,26 @@ func (p *ParamHeader) argument(args wire.Raw) wire.Raw {
 	return args
 }
 
+// ambiguous reports whether a member on the way to the argument comes more than
+// once: a handler might take another one than the header was held against.
+func (p *ParamHeader) ambiguous(args wire.Raw) bool {
+	for _, name := range p.Path {
+		var first wire.Raw
+		n := 0
+		for k, v := range args.Members() {
+			if k != name {
+				continue
+			}
+			if n++; n > 1 {
+				return true
+			}
+			first = v
+		}
+		args = first
+	}
+	return false
+}
+
 // maxInteger bounds the integers that a header may carry: every JSON
 // implementation can hold them.
 const maxInteger = 1<<53 - 1
@@ -330,7 +350,8 @@ func (ps ParamHeaders) Set(h http.Header, args wire.Raw) error {
 // Check holds the headers of a call against its arguments: each
 // argument that has a value is in its header, and no header says other than
 // the arguments. Integers are compared as numbers. Headers of no argument are
-// ignored. Errors are *HeaderError. Specification:
+// ignored; an argument that comes more than once is refused, whatever its
+// header says. Errors are *HeaderError. Specification:
 // basic/transports/streamable-http#server-behavior-for-custom-headers
 // (2026-07-28).
 func (ps ParamHeaders) Check(h http.Header, args wire.Raw) error {
@@ -343,8 +364,11 @@ func (ps ParamHeaders) Check(h http.Header, args wire.Raw) error {
 }
 
 func (p *ParamHeader) check(h http.Header, args wire.Raw) error {
-	arg := p.argument(args)
 	name := strings.Join(p.Path, ".")
+	if p.ambiguous(args) {
+		return &HeaderError{p.Header, fmt.Sprintf("argument %s comes more than once", name)}
+	}
+	arg := p.argument(args)
 	values := h[p.Header]
 	if arg == nil {
 		if len(values) > 0 {
