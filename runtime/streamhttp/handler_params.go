@@ -18,6 +18,13 @@ type paramTables struct {
 	mu     sync.Mutex
 	public *paramTable
 	own    map[string]*paramTable // by principal
+	making map[string]*listing    // by principal
+}
+
+// listing is a list of tools that is being asked for, by one for all who wait.
+type listing struct {
+	ctx   context.Context // ends with it
+	table *paramTable     // nil if it failed; set before ctx ends
 }
 
 type paramTable struct {
@@ -32,6 +39,7 @@ const (
 	maxPrincipals = 1024
 	maxPages      = 1000
 	maxTools      = 10_000
+	listTimeout   = 10 * time.Second // of a list, all pages
 )
 
 // checkParams holds the Mcp-Param-* headers of a call against its arguments. A
@@ -51,20 +59,29 @@ func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) er
 		return params.Check(hdr, hd.params.Get("arguments"))
 	}
 	now := time.Now()
-	t := h.params.get(jsonrpc.Principal(ctx), now)
-	if t == nil {
-		t = h.listTools(ctx)
+	t := h.params.get(jsonrpc.Principal(ctx))
+	if t == nil || now.After(t.until) {
+		t = h.listTools(ctx, t)
 	}
-	params := t.of(raw)
-	if len(params) == 0 {
-		return nil
+	err := t.check(raw, hdr, hd)
+	for range 2 { // the list that is being made may be older than the call as well
+		if err == nil || !t.made.Before(now) {
+			break
+		}
+		t = h.listTools(ctx, t)
+		err = t.check(raw, hdr, hd)
 	}
-	args := hd.params.Get("arguments")
-	err := params.Check(hdr, args)
-	if err != nil && t.made.Before(now) {
-		err = h.listTools(ctx).of(raw).Check(hdr, args)
+	if ctx.Err() != nil {
+		return errGone // it may not have waited for the list
 	}
 	return err
+}
+
+func (t *paramTable) check(tool wire.Raw, hdr http.Header, hd *head) error {
+	if params := t.of(tool); len(params) > 0 {
+		return params.Check(hdr, hd.params.Get("arguments"))
+	}
+	return nil
 }
 
 // of finds a tool by its name as the message spells it.
@@ -76,18 +93,14 @@ func (t *paramTable) of(name wire.Raw) ParamHeaders {
 	return t.tools[s]
 }
 
-// get is a table that may still be used, nil if there is none.
-func (p *paramTables) get(principal string, now time.Time) *paramTable {
+// get is the newest table, nil if there is none.
+func (p *paramTables) get(principal string) *paramTable {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := p.own[principal]
-	if t == nil {
-		t = p.public
+	if t := p.own[principal]; t != nil {
+		return t
 	}
-	if t == nil || now.After(t.until) {
-		return nil
-	}
-	return t
+	return p.public
 }
 
 func (p *paramTables) put(principal string, public bool, t *paramTable) {
@@ -104,15 +117,70 @@ func (p *paramTables) put(principal string, public bool, t *paramTable) {
 	p.own[principal] = t
 }
 
-// listTools asks the server for its tools, as the client of ctx, and remembers
-// what they say. A server that fails to list them has none with headers.
-func (h *Handler) listTools(ctx context.Context) *paramTable {
+// listTools makes a new table, as the client of ctx; one request at a time asks
+// for it, and the others wait. What a client does cannot break the list off.
+// Where it fails the last table stays; a server that never listed its tools
+// has none with headers.
+func (h *Handler) listTools(ctx context.Context, last *paramTable) *paramTable {
+	p, who := &h.params, jsonrpc.Principal(ctx)
+	p.mu.Lock()
+	l := p.making[who]
+	if l != nil {
+		p.mu.Unlock()
+		select {
+		case <-l.ctx.Done():
+		case <-ctx.Done():
+		}
+		p.mu.Lock()
+		t := l.table
+		p.mu.Unlock()
+		return t.or(last)
+	}
+	l = &listing{}
+	var end context.CancelFunc
+	l.ctx, end = context.WithTimeout(context.WithoutCancel(ctx), listTimeout)
+	if p.making == nil {
+		p.making = map[string]*listing{}
+	}
+	p.making[who] = l
+	p.mu.Unlock()
+	var t *paramTable
+	defer func() {
+		p.mu.Lock()
+		delete(p.making, who)
+		l.table = t
+		p.mu.Unlock()
+		end()
+	}()
+	if t = h.askForTools(l.ctx); t == nil {
+		h.log.Warn("the tools could not be listed: headers of arguments are held against what was listed before")
+	}
+	return t.or(last)
+}
+
+// or is t, or what is there in its place.
+func (t *paramTable) or(last *paramTable) *paramTable {
+	switch {
+	case t != nil:
+		return t
+	case last != nil:
+		return last
+	}
+	return &paramTable{}
+}
+
+// askForTools asks the server for its tools and remembers what they say. It is
+// nil, and nothing is remembered, unless there is an answer for each page.
+func (h *Handler) askForTools(ctx context.Context) *paramTable {
 	t := &paramTable{tools: map[string]ParamHeaders{}, made: time.Now()}
 	ttl, public := mostTTL, true
 	cursor := wire.Raw(nil)
 	tools := 0
 	for range maxPages {
 		page := h.ask(ctx, methodToolsList, cursor)
+		if page == nil {
+			return nil
+		}
 		ms, _ := page.Get("ttlMs").Int()
 		ttl = min(ttl, time.Duration(min(max(ms, 0), int64(mostTTL/time.Millisecond)))*time.Millisecond)
 		scope, _ := page.Get("cacheScope").Str()
@@ -137,8 +205,8 @@ func (h *Handler) listTools(ctx context.Context) *paramTable {
 	return t
 }
 
-// ask makes a request of the server's own, and returns the result, nil when
-// there is none.
+// ask makes a request of the server's own, and returns the result: an empty one
+// where there is no such method, nil when it fails.
 func (h *Handler) ask(ctx context.Context, method string, cursor wire.Raw) wire.Raw {
 	b := append([]byte(nil), `{"jsonrpc":"2.0","id":1,"method":`...)
 	b = wire.AppendString(b, method)
@@ -159,6 +227,9 @@ func (h *Handler) ask(ctx context.Context, method string, cursor wire.Raw) wire.
 	_ = c.Close(ctx)
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
+	if code, _ := ex.answer.Get("error").Get("code").Int(); code == jsonrpc.CodeMethodNotFound {
+		return wire.Raw("{}")
+	}
 	return ex.answer.Get("result")
 }
 

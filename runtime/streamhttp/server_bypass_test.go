@@ -2,13 +2,21 @@ package streamhttp_test
 
 import (
 	"context"
+	"errors"
+	"log/slog"
+	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	old "github.com/goldwire/goldwire/generated/mcp/v20250326"
+	modern "github.com/goldwire/goldwire/generated/mcp/v20260728"
 	"github.com/goldwire/goldwire/runtime/compat"
+	"github.com/goldwire/goldwire/runtime/streamhttp"
 )
 
 // odd spells a call in ways that one reader may take and another may not.
@@ -91,4 +99,74 @@ func TestBatchesHoldNoStatelessRequest(t *testing.T) {
 	require.Equal(t, 200, r.StatusCode, r.body)
 	require.Contains(t, r.body, `"code":-32601`)
 	require.False(t, ran, r.body)
+}
+
+// TestListOfToolsIsNobodysToBreak holds that neither a caller who leaves nor a
+// list that fails makes the server forget which arguments headers repeat, and
+// that many calls at once ask for one list.
+func TestListOfToolsIsNobodysToBreak(t *testing.T) {
+	var listed atomic.Int32
+	fail := atomic.Bool{}
+	entered, release := make(chan struct{}, 100), make(chan struct{})
+	_, m := servers(map[string]tool{"region": func(_ context.Context, p peer) (string, error) { return string(p.args), nil }})
+	inner := m.ListTools
+	m.ListTools = func(ctx context.Context, p *modern.ListToolsParams) (*modern.ListToolsResult, error) {
+		if fail.Load() && p.Cursor != nil {
+			return nil, errors.New("not now")
+		}
+		if p.Cursor != nil {
+			return inner(ctx, p)
+		}
+		listed.Add(1)
+		entered <- struct{}{}
+		select {
+		case <-release:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		return &modern.ListToolsResult{TTLMs: 60_000, CacheScope: "public", NextCursor: new("2")}, nil
+	}
+	s := serve(t, m, streamhttp.HandlerOptions{Logger: slog.New(slog.DiscardHandler)})
+	left := make(chan struct{}, 1)
+	s.srv.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Leaves") != "" {
+			context.AfterFunc(r.Context(), func() { left <- struct{}{} })
+		}
+		s.h.ServeHTTP(w, r)
+	})
+	body, hs := call("1", "region", `{"region":"us"}`)
+	wrong := append(hs[:len(hs):len(hs)], "Mcp-Param-Region: eu")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		res, err := s.http().Do(s.request(ctx, http.MethodPost, body, append(wrong, "X-Leaves: yes")...))
+		if err == nil {
+			err = errors.Join(errors.New(res.Status), res.Body.Close())
+		}
+		gone <- err
+	}()
+	<-entered
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			res, err := s.http().Do(s.request(t.Context(), http.MethodPost, body, append(hs[:len(hs):len(hs)], "Mcp-Param-Region: us")...))
+			if assert.NoError(t, err) {
+				assert.Equal(t, 200, res.StatusCode)
+				assert.NoError(t, res.Body.Close())
+			}
+		})
+	}
+	cancel()
+	require.ErrorIs(t, <-gone, context.Canceled)
+	<-left
+	close(release)
+	wg.Wait()
+	require.EqualValues(t, 1, listed.Load())
+	require.Equal(t, 400, s.post(body, wrong...).StatusCode)
+
+	fail.Store(true)
+	require.Equal(t, 400, s.post(body, wrong...).StatusCode, "the list was made again, and broke off")
+	require.Equal(t, 400, s.post(body, wrong...).StatusCode)
+	require.Equal(t, 200, s.post(body, append(hs, "Mcp-Param-Region: us")...).StatusCode)
 }
