@@ -26,7 +26,7 @@ const (
 	// Whatever the server asks for, its stream is not taken up again sooner
 	// than half of this, and later when it brings no message.
 	firstPace    = 200 * time.Millisecond
-	maxPace      = 2 * time.Second
+	maxPace      = time.Second
 	firstReissue = 200 * time.Millisecond
 	// ownIDs is where the ids of requests that the link makes itself begin,
 	// far from those of the connection and still exact in every JSON
@@ -480,7 +480,7 @@ func (p *pace) wait(rd *sse.Reader, refused bool) time.Duration {
 		}
 		d = max(d, asked)
 	}
-	return max(d, backoff(p.dull+1, firstPace, maxPace))
+	return max(d, backoff(max(p.dull, 1), firstPace, maxPace))
 }
 
 // resume takes a stream up again behind the event with an id: with a GET, when
