@@ -279,7 +279,7 @@ const (
 	StreamOpening                    // being opened, or opened again
 	StreamOpen
 	StreamRefused // the server has none (405)
-	StreamFailed  // given up after an answer that will not change
+	StreamFailed  // given up after an answer that will not change, or sessions in a row that the server forgot at once
 )
 
 // With HTTP+SSE the one stream is what is meant.
