@@ -324,10 +324,14 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request) (o *outlet) {
 	case http.MethodPost:
 		return h.servePost(w, r)
 	case http.MethodGet:
-		return h.serveGet(w, r)
+		if h.skipBody(w, r) {
+			return h.serveGet(w, r)
+		}
 	case http.MethodDelete:
+		unread(w, r)
 		h.serveDelete(w, r)
 	default:
+		unread(w, r)
 		h.notAllowed(w, r)
 	}
 	return nil
@@ -352,6 +356,7 @@ func (h *Handler) admitted(w http.ResponseWriter, r *http.Request) bool {
 	default:
 		return true
 	}
+	unread(w, r)
 	h.refuse(w, r, status, jsonrpc.ID{}, e)
 	return false
 }
@@ -368,7 +373,8 @@ func (h *Handler) done() {
 	}
 }
 
-// Shutdown lets the requests in progress end and refuses new ones with 503. It
+// Shutdown lets the requests in progress end and refuses new ones with 503, and
+// those whose body does not come within two seconds. It
 // ends subscriptions with their result, sessions and their streams. When ctx
 // ends first it cancels what runs and returns its error. The HTTP server in
 // front is shut down after it, since it would wait for the streams.
@@ -386,6 +392,8 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 	for p := h.posts; p != nil; p = p.next {
 		if c := p.live.Load(); c != nil {
 			conns = append(conns, c)
+		} else if p.phase.Load() == reading {
+			_ = http.NewResponseController(p.w).SetReadDeadline(time.Now().Add(linger))
 		}
 	}
 	var resting []*serverSession

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/revision"
@@ -137,6 +138,36 @@ func isJSON(h http.Header) bool {
 }
 
 const firstRead = 64 << 10 // of a body whose sender may never send the rest
+
+// linger is how long a body may take to come that nobody wants.
+const linger = 2 * time.Second
+
+// unread lets the HTTP server pass over the body of a request that is answered
+// without it. It reads some of it so that the connection can be used again,
+// and would wait for one that never comes.
+func unread(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 && r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
+	}
+}
+
+// skipBody reads the body of a request that has none by its meaning and stays
+// open: before that is read the HTTP server does not notice that the client
+// goes away. It answers the request itself, and returns false, when there is
+// no end of it.
+func (h *Handler) skipBody(w http.ResponseWriter, r *http.Request) bool {
+	if r.ContentLength == 0 {
+		return true
+	}
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(linger))
+	if _, err := io.CopyN(io.Discard, r.Body, firstRead+1); err == io.EOF {
+		_ = rc.SetReadDeadline(time.Time{})
+		return true
+	}
+	h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "a %s has no body", r.Method))
+	return false
+}
 
 var (
 	errBodyTooLong = errors.New("body too long")

@@ -30,6 +30,7 @@ type post struct {
 	listen  bool
 	held    int  // bytes of Handler.buffered
 	patient bool // it becomes a stream when it takes long
+	late    bool // the time that the HTTP server gives the answer may be over
 
 	phase atomic.Uint32                // how far it is, for whoever watches
 	live  atomic.Pointer[jsonrpc.Conn] // conn, of a stateless request, for whoever ends it
@@ -119,6 +120,7 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) (o *outlet) 
 // when there is none.
 func (p *post) read() ([]byte, bool) {
 	if !isJSON(p.r.Header) {
+		unread(p.w, p.r)
 		p.h.refuse(p.w, p.r, http.StatusUnsupportedMediaType, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Content-Type: want application/json"))
 		return nil, false
 	}
@@ -241,6 +243,15 @@ func (h *Handler) look() {
 // refuseBody answers a body that could not be read in full.
 func (h *Handler) refuseBody(w http.ResponseWriter, r *http.Request, start []byte, err error) {
 	w.Header()["Connection"] = []string{"close"}
+	rc := http.NewResponseController(w)
+	if h.o.WriteTimeout > 0 { // the HTTP server counts from the request's start
+		_ = rc.SetWriteDeadline(time.Now().Add(h.o.WriteTimeout))
+	} else {
+		_ = rc.SetWriteDeadline(time.Time{})
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		unread(w, r)
+	}
 	var tooLong *http.MaxBytesError
 	switch {
 	case errors.Is(err, errBodyTooLong), errors.As(err, &tooLong):
@@ -248,6 +259,8 @@ func (h *Handler) refuseBody(w http.ResponseWriter, r *http.Request, start []byt
 		h.refuse(w, r, http.StatusRequestEntityTooLarge, hd.id, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%w: the bound is %d bytes", jsonrpc.ErrTooLong, h.o.MaxMessage))
 	case errors.Is(err, errNoMemory):
 		h.refuse(w, r, http.StatusServiceUnavailable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.CodeOverloaded, "%w", err))
+	case errors.Is(err, os.ErrDeadlineExceeded) && h.draining.Load():
+		h.refuse(w, r, http.StatusServiceUnavailable, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeShuttingDown, "shutting down"))
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		h.refuse(w, r, http.StatusRequestTimeout, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "the body did not come in time"))
 	default:
@@ -324,14 +337,19 @@ func (p *post) routeLegacy() bool {
 func (p *post) handle(data []byte) {
 	f := jsonrpc.Frame{Data: data, Owned: true, Header: p.r.Header}
 	p.patient = p.h.o.KeepAlive > 0 && p.hd.request() && !p.fresh && (p.want.events || p.want.lines)
-	if !p.patient {
-		// The handler may take longer than the HTTP server gives an answer.
+	if p.late = !p.patient || time.Since(p.began) > slowBody; p.late {
+		// Body and handler may take longer than the HTTP server gives an answer.
 		_ = http.NewResponseController(p.w).SetWriteDeadline(time.Time{})
 	}
 	if p.patient {
 		p.phase.Store(patient)
 	} else {
 		p.phase.Store(handling)
+	}
+	if p.h.draining.Load() { // which may have bounded the wait for the body
+		p.h.mu.Lock()
+		_ = http.NewResponseController(p.w).SetReadDeadline(time.Time{})
+		p.h.mu.Unlock()
 	}
 	if p.s == nil {
 		if p.live.Store(p.conn); p.h.closed.Load() {
@@ -509,7 +527,7 @@ func (p *post) answer(status int, f jsonrpc.Frame) {
 		}
 		p.w.Header()[HeaderSessionID] = []string{p.s.id}
 	}
-	if len(f.Data) < largeAnswer && p.patient || p.h.o.WriteTimeout <= 0 {
+	if len(f.Data) < largeAnswer && !p.late || p.h.o.WriteTimeout <= 0 {
 		writeJSON(p.w, status, f.Data)
 		return
 	}
@@ -519,6 +537,10 @@ func (p *post) answer(status int, f jsonrpc.Frame) {
 	_ = rc.Flush()
 	_ = rc.SetWriteDeadline(time.Time{})
 }
+
+// slowBody is how long a body may take without the answer being given a time of
+// its own.
+const slowBody = 5 * time.Second
 
 // largeAnswer is more than a socket takes at once.
 const largeAnswer = 32 << 10

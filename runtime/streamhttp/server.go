@@ -24,7 +24,12 @@ const (
 // senders and readers: 10 s for a request's header, 64 KiB of it, two minutes
 // between requests, a minute for an answer; HTTP/1.1 and unencrypted HTTP/2. A
 // Handler has bounds of its own for bodies and for streams, which last longer.
+// A body that whatever handles the request leaves unread has two seconds to
+// come; then the connection ends.
 func NewServer(h http.Handler) *http.Server {
+	if _, ours := h.(*Handler); !ours {
+		h = lingering{h}
+	}
 	var p http.Protocols
 	p.SetHTTP1(true)
 	p.SetHTTP2(true)
@@ -34,6 +39,15 @@ func NewServer(h http.Handler) *http.Server {
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
+}
+
+// lingering bounds the time that the HTTP server waits for the body of a request
+// that was answered without it.
+type lingering struct{ http.Handler }
+
+func (l lingering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.Handler.ServeHTTP(w, r)
+	unread(w, r)
 }
 
 // Listen listens on a TCP address. Without a host it is that of this machine,
