@@ -73,6 +73,7 @@ type outlet struct {
 var (
 	errStreamOver = errors.New("the stream is over")
 	errGone       = errors.New("the client has gone away")
+	errDisplaced  = errors.New("another response has taken the stream over")
 	errCut        = errors.New("an answer was cut")
 )
 
@@ -239,8 +240,8 @@ func (o *outlet) write() error {
 			close(o.room)
 			o.room = nil
 		}
+		o.allow(len(b)) // before displace may take the time away
 		o.mu.Unlock()
-		o.allow(len(b))
 		_, err := o.w.Write(b)
 		if err == nil && !(last && len(b) < smallLast) { // the end of the response takes a small last part along
 			err = o.flushOut()
@@ -351,6 +352,22 @@ func (o *outlet) turn() bool {
 
 // finish lets nothing follow what is pending.
 func (o *outlet) finish() { _ = o.take(part{last: true}, true) }
+
+// displace ends the response in favour of another one: in good order, unless
+// its client does not keep up; then what it has not read is dropped, and it may
+// come back for it. The request's goroutine must not return meanwhile.
+func (o *outlet) displace() {
+	o.mu.Lock()
+	idle := len(o.pending) == 0 && !o.writing
+	o.mu.Unlock()
+	if idle {
+		o.finish()
+		_ = o.flush(false)
+		return
+	}
+	o.fail(errDisplaced)
+	_ = o.rc.SetWriteDeadline(time.Unix(1, 0)) // of whoever is writing
+}
 
 // close ends the use of the response, as the request's goroutine returns: it
 // waits until nobody writes.

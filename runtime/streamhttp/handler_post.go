@@ -434,15 +434,24 @@ func (p *post) open() error {
 	}
 	if !p.gone {
 		p.out = p.h.newOutlet(p.w, p.r, formEvents)
-		p.stream.outs = append(p.stream.outs, p.out)
-		if p.apart && p.h.o.StreamTime > 0 {
-			time.AfterFunc(p.h.o.StreamTime, func() { p.stream.pause(p.h.o.RetryTime) })
+	}
+	st := p.stream
+	st.mu.Lock()
+	if st.done { // the session ended meanwhile, and the stream with it
+		if p.out != nil {
+			p.out.finish()
+		}
+	} else {
+		if p.out != nil {
+			st.outs = append(st.outs, p.out)
+		}
+		if p.s.rules().HTTP.Priming {
+			st.send(p.ctx, part{prime: true})
 		}
 	}
-	if p.s.rules().HTTP.Priming {
-		p.stream.mu.Lock()
-		p.stream.send(p.ctx, part{prime: true})
-		p.stream.mu.Unlock()
+	st.mu.Unlock()
+	if p.out != nil && p.apart && p.h.o.StreamTime > 0 {
+		time.AfterFunc(p.h.o.StreamTime, func() { st.pause(p.h.o.RetryTime) })
 	}
 	p.wakeUp()
 	return nil

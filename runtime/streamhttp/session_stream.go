@@ -25,7 +25,8 @@ type eventStream struct {
 	done      bool
 }
 
-// maxOutlets bounds the GETs that hold one stream open; the oldest gives way.
+// maxOutlets bounds the GETs that hold one stream open, or are given what a
+// stream was; the oldest gives way. The stream of a POST has one.
 const maxOutlets = 4
 
 func (st *eventStream) key() StreamKey { return StreamKey{st.s.id, st.n} }
@@ -102,6 +103,7 @@ func parseEventID(id string) (stream uint64, seq int64, ok bool) {
 // seq (negative: what no response has had yet), then what comes.
 func (st *eventStream) attach(ctx context.Context, o *outlet, seq int64) {
 	st.mu.Lock()
+	full := false
 	if seq < 0 {
 		seq = st.delivered
 	}
@@ -111,20 +113,26 @@ func (st *eventStream) attach(ctx context.Context, o *outlet, seq int64) {
 			st.s.h.log.Warn("events could not be read", "err", err)
 		}
 		for _, e := range events {
-			_ = o.take(part{data: e.Data, prime: len(e.Data) == 0, id: st.appendID(nil, e.Seq)}, true)
+			if full = o.take(part{data: e.Data, prime: len(e.Data) == 0, id: st.appendID(nil, e.Seq)}, false) != nil; full {
+				break
+			}
+			seq = e.Seq
 		}
 	}
-	st.delivered = st.seq
-	if st.done {
+	if !full {
+		seq = st.seq
+	}
+	st.delivered = max(st.delivered, seq)
+	if st.done || full { // the client comes back for what is missing
 		o.finish()
-	} else {
-		if len(st.outs) >= maxOutlets || st.n != 0 && len(st.outs) > 0 {
-			st.outs[0].finish()
-			_ = st.outs[0].flush(false)
-			st.outs = append(st.outs[:0], st.outs[1:]...)
-		}
-		st.outs = append(st.outs, o)
 	}
+	// A response keeps a copy of what it is to write, also once the stream is
+	// over: there are few of them.
+	if len(st.outs) >= maxOutlets || st.n != 0 && len(st.outs) > 0 {
+		st.outs[0].displace()
+		st.outs = append(st.outs[:0], st.outs[1:]...)
+	}
+	st.outs = append(st.outs, o)
 	st.mu.Unlock()
 	_ = o.flush(true)
 }
