@@ -52,6 +52,7 @@ const (
 	reading  uint32 = iota // its body
 	handling               // for as long as it takes
 	patient                // until it has taken so long that it becomes a stream
+	tooLate                // its body is not waited for any longer
 )
 
 type postKey struct{}
@@ -219,7 +220,7 @@ func (h *Handler) look() {
 		took := now.Sub(p.began)
 		switch p.phase.Load() {
 		case reading:
-			if h.o.BodyTimeout > 0 && took >= h.o.BodyTimeout {
+			if h.o.BodyTimeout > 0 && took >= h.o.BodyTimeout && p.phase.CompareAndSwap(reading, tooLate) {
 				late = append(late, p)
 			}
 		case patient:
@@ -341,12 +342,12 @@ func (p *post) handle(data []byte) {
 		// Body and handler may take longer than the HTTP server gives an answer.
 		_ = http.NewResponseController(p.w).SetWriteDeadline(time.Time{})
 	}
+	next := handling
 	if p.patient {
-		p.phase.Store(patient)
-	} else {
-		p.phase.Store(handling)
+		next = patient
 	}
-	if p.h.draining.Load() { // which may have bounded the wait for the body
+	// The wait for the body may have been bounded just as its end came.
+	if before := p.phase.Swap(next); before == tooLate || p.h.draining.Load() {
 		p.h.mu.Lock()
 		_ = http.NewResponseController(p.w).SetReadDeadline(time.Time{})
 		p.h.mu.Unlock()
