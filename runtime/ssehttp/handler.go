@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
@@ -29,8 +30,14 @@ type HandlerOptions struct {
 	MessagePath string
 	// MaxMessage bounds a message in bytes; 0 means 64 MiB.
 	MaxMessage int
+	// MaxBuffered bounds the memory for the bodies, those above 64 KiB, of all
+	// messages that are handled; what is beyond is answered with 503. 0 means
+	// 512 MiB.
+	MaxBuffered int
 	// MaxOutgoing bounds the bytes that wait to be written to a client; 0
-	// means 16 MiB.
+	// means 16 MiB. The messages of a client that has taken nothing for a
+	// second while the bound is reached are answered with 503, and so are
+	// those beyond twice Options.MaxInFlight that wait for their answers.
 	MaxOutgoing int
 	// MaxSessions bounds the clients; further ones get 503. 0 means 16,384.
 	MaxSessions int
@@ -72,6 +79,9 @@ type Handler struct {
 	err   error
 	log   *slog.Logger
 
+	maxMessages int64        // of a session, that wait for their answers
+	buffered    atomic.Int64 // bytes of bodies
+
 	mu       sync.Mutex
 	closed   bool
 	sessions map[string]*session
@@ -87,6 +97,7 @@ func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
 		h.o = o[0]
 	}
 	h.o.MaxMessage = orDefault(h.o.MaxMessage, 64<<20)
+	h.o.MaxBuffered = orDefault(h.o.MaxBuffered, 512<<20)
 	h.o.MaxOutgoing = orDefault(h.o.MaxOutgoing, 16<<20)
 	h.o.MaxSessions = orDefault(h.o.MaxSessions, 16<<10)
 	h.o.BodyTimeout = orDefault(h.o.BodyTimeout, time.Minute)
@@ -96,7 +107,11 @@ func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
 		h.log = slog.Default()
 	}
 	h.guard = streamhttp.NewGuard(h.o.AllowedOrigins, h.o.AllowedHosts)
+	h.maxMessages = 2 * defaultInFlight
 	if h.ch, h.err = b.Bind(); h.err == nil {
+		if o, ok := h.ch.(interface{ Options() jsonrpc.Options }); ok && o.Options().MaxInFlight > 0 {
+			h.maxMessages = 2 * int64(o.Options().MaxInFlight)
+		}
 		_, h.err = url.Parse(h.o.MessagePath)
 	}
 	if h.err != nil {
@@ -115,8 +130,16 @@ func (h *Handler) Sessions() int {
 	return len(h.sessions)
 }
 
+const (
+	defaultInFlight = 1024                   // of jsonrpc.Options.MaxInFlight
+	freeBody        = 64 << 10               // a body of so many bytes is not counted
+	stuckAfter      = time.Second            // a client whose queue is full so long does not read
+	cutGrace        = 250 * time.Millisecond // for the last of what is pending
+)
+
 // Shutdown refuses new clients, lets what runs end within ctx, and then ends
-// all streams.
+// all streams. Those that have not ended shortly after ctx are cut, and the
+// error is that of ctx.
 func (h *Handler) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
@@ -125,20 +148,42 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 		all = append(all, s)
 	}
 	h.mu.Unlock()
-	var wg sync.WaitGroup
 	errs := make([]error, len(all))
-	for i, s := range all {
-		wg.Go(func() { errs[i] = s.conn.Drain(ctx) })
+	ended := make(chan struct{})
+	go func() { // ends with the streams
+		defer close(ended)
+		var wg sync.WaitGroup
+		for i, s := range all {
+			wg.Go(func() { errs[i] = s.conn.Drain(ctx) })
+		}
+		wg.Wait()
+		h.work.Wait()
+	}()
+	select {
+	case <-ended:
+		return errors.Join(errs...)
+	case <-ctx.Done():
 	}
-	wg.Wait()
-	h.work.Wait()
-	return errors.Join(errs...)
+	t := time.NewTimer(cutGrace)
+	defer t.Stop()
+	select {
+	case <-ended:
+		return errors.Join(errs...)
+	case <-t.C:
+	}
+	for _, s := range all {
+		s.cut()
+	}
+	return context.Cause(ctx)
 }
 
 const sessionParam = "sessionId"
 
 // ServeHTTP answers one HTTP request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.o.BodyTimeout > 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.o.BodyTimeout)) // middleware may not know how
+	}
 	if err := h.guard.Check(r); err != nil {
 		h.refuse(w, r, http.StatusForbidden, err.Error())
 		return
@@ -168,7 +213,17 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, why
 
 // serveStream is the life of a session.
 func (h *Handler) serveStream(w http.ResponseWriter, r *http.Request) {
-	s := &session{h: h, id: rand.Text(), principal: jsonrpc.Principal(r.Context()), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	if r.ContentLength != 0 { // before anything is sent net/http would wait for it
+		if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, freeBody)); err != nil {
+			w.Header().Set("Connection", "close")
+			h.refuse(w, r, http.StatusBadRequest, "the body of a GET did not come in full, or is too long")
+			return
+		}
+	}
+	s := &session{h: h, id: rand.Text(), principal: jsonrpc.Principal(r.Context()), rc: http.NewResponseController(w), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	ctx, end := context.WithCancelCause(r.Context())
+	defer end(nil)
+	s.end = end
 	s.conn = jsonrpc.NewConn(s, h.ch, jsonrpc.ServerSide)
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(r.Context()))
 	h.mu.Lock()
@@ -195,7 +250,7 @@ func (h *Handler) serveStream(w http.ResponseWriter, r *http.Request) {
 	hd.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 	s.pending, _ = sse.Append(nil, sse.Event{Type: "endpoint", Data: []byte(h.endpoint(s.id))})
-	err := s.write(r.Context(), w)
+	err := s.write(ctx, w)
 
 	h.mu.Lock()
 	delete(h.sessions, s.id)
@@ -228,27 +283,80 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, http.StatusNotFound, "no such session")
 		return
 	}
-	if h.o.BodyTimeout > 0 {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.o.BodyTimeout)) // middleware may not know how
+	if s.messages.Add(1) > h.maxMessages || s.stuck() {
+		s.messages.Add(-1)
+		h.overloaded(w, r, "the answers are not read")
+		return
 	}
+	taken, held := false, int64(0)
+	free := func() {
+		s.messages.Add(-1)
+		h.buffered.Add(-held)
+	}
+	defer func() {
+		if !taken {
+			free()
+		}
+	}()
 	if r.ContentLength > int64(h.o.MaxMessage) {
 		h.refuse(w, r, http.StatusRequestEntityTooLarge, "message too long")
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(h.o.MaxMessage)))
+	body, err := h.read(w, r, &held)
 	if err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		if err == errNoMemory {
+			h.overloaded(w, r, err.Error())
+		} else if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			h.refuse(w, r, http.StatusRequestEntityTooLarge, "message too long")
 		} else {
 			h.refuse(w, r, http.StatusBadRequest, "the body did not come in full")
 		}
 		return
 	}
-	if !s.receive(r, body) {
+	if taken = s.receive(r, body, free); !taken {
 		h.refuse(w, r, http.StatusNotFound, "no such session")
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
+}
+
+func (h *Handler) overloaded(w http.ResponseWriter, r *http.Request, why string) {
+	w.Header().Set("Retry-After", "1")
+	h.refuse(w, r, http.StatusServiceUnavailable, why)
+}
+
+var errNoMemory = errors.New("too many long messages at once")
+
+// read reads a body. What it takes of the memory for all of them is added to
+// held, and grows with what has come, not with what is announced.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request, held *int64) ([]byte, error) {
+	from := http.MaxBytesReader(w, r.Body, int64(h.o.MaxMessage))
+	buf := make([]byte, 0, 4<<10)
+	for {
+		n, err := from.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if err == io.EOF {
+			return buf, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(buf) < cap(buf) {
+			continue
+		}
+		room := 4 * cap(buf)
+		if size := int(r.ContentLength); size >= len(buf) {
+			room = min(room, size+1) // and one to see the end
+		}
+		if room > freeBody {
+			more := int64(room) - *held
+			*held += more
+			if h.buffered.Add(more) > int64(h.o.MaxBuffered) {
+				return nil, errNoMemory
+			}
+		}
+		buf = append(make([]byte, 0, room), buf...)
+	}
 }
 
 // session is one client: the jsonrpc.Link of its connection.
@@ -260,9 +368,14 @@ type session struct {
 	ctx       context.Context // of its handlers
 	cancel    context.CancelFunc
 	r         jsonrpc.Receiver
+	rc        *http.ResponseController // of the stream
+	end       context.CancelCauseFunc  // of the stream
+	messages  atomic.Int64             // that wait for their answers
 
 	mu      sync.Mutex
-	pending []byte // events to be written
+	off     bool      // it is cut
+	since   time.Time // when room was made
+	pending []byte    // events to be written
 	room    chan struct{}
 	ending  bool // write what is pending, and end
 	ended   bool
@@ -282,7 +395,8 @@ func (s *session) Start(r jsonrpc.Receiver) error {
 const settle = time.Millisecond
 
 // receive hands a message to the connection. It does not wait for handlers.
-func (s *session) receive(r *http.Request, body []byte) bool {
+// free is called when the message is answered, unless it is not taken.
+func (s *session) receive(r *http.Request, body []byte, free func()) bool {
 	s.mu.Lock()
 	ended := s.ended
 	s.mu.Unlock()
@@ -292,7 +406,7 @@ func (s *session) receive(r *http.Request, body []byte) bool {
 	ex := &exchange{s: s, busy: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	stop := context.AfterFunc(s.ctx, cancel)
-	ex.release = func() { stop(); cancel() }
+	ex.release = sync.OnceFunc(func() { stop(); cancel(); free() })
 	header := r.Header
 	go s.r.Receive(ctx, ex, jsonrpc.Frame{Data: body, Owned: true, Header: header}, false)
 	t := time.NewTimer(settle)
@@ -340,7 +454,7 @@ func (s *session) Send(ctx context.Context, f jsonrpc.Frame) error {
 			return nil
 		}
 		if s.room == nil {
-			s.room = make(chan struct{})
+			s.room, s.since = make(chan struct{}), time.Now()
 		}
 		room := s.room
 		s.mu.Unlock()
@@ -349,6 +463,32 @@ func (s *session) Send(ctx context.Context, f jsonrpc.Frame) error {
 		case <-ctx.Done():
 			return &jsonrpc.OverloadError{What: "outgoing bytes", Limit: s.h.o.MaxOutgoing, Cause: context.Cause(ctx)}
 		}
+	}
+}
+
+// stuck reports whether the client does not take what waits for it.
+func (s *session) stuck() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.room != nil && time.Since(s.since) > stuckAfter
+}
+
+// cut ends the stream, whatever it waits for.
+func (s *session) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.off = true; !s.ended {
+		s.end(jsonrpc.ErrClosed)
+		_ = s.rc.SetWriteDeadline(time.Now())
+	}
+}
+
+// writeBy sets the time by which the next write has to be done.
+func (s *session) writeBy(t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.off {
+		_ = s.rc.SetWriteDeadline(t)
 	}
 }
 
@@ -370,9 +510,8 @@ func (s *session) signal() {
 
 // write writes what comes, until the client goes away or the session is ended.
 func (s *session) write(ctx context.Context, w http.ResponseWriter) error {
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Time{}) // a stream outlives the server's timeouts
-	_ = rc.SetWriteDeadline(time.Time{})
+	_ = s.rc.SetReadDeadline(time.Time{}) // a stream outlives the server's timeouts
+	s.writeBy(time.Time{})
 	var alive *time.Timer
 	var tick <-chan time.Time
 	if s.h.o.KeepAlive > 0 {
@@ -396,11 +535,11 @@ func (s *session) write(ctx context.Context, w http.ResponseWriter) error {
 		}
 		if silent = false; len(b) > 0 {
 			if s.h.o.WriteTimeout > 0 {
-				_ = rc.SetWriteDeadline(time.Now().Add(s.h.o.WriteTimeout))
+				s.writeBy(time.Now().Add(s.h.o.WriteTimeout))
 			}
 			_, err := w.Write(b)
 			if err == nil {
-				if err = rc.Flush(); errors.Is(err, http.ErrNotSupported) {
+				if err = s.rc.Flush(); errors.Is(err, http.ErrNotSupported) {
 					err = nil
 				}
 			}
