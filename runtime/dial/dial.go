@@ -77,6 +77,9 @@ func (s *Server) Dialer() (jsonrpc.Dialer, error) {
 				wrong("env: %q is no variable", name)
 			}
 		}
+		if slices.ContainsFunc(append([]string{s.Command, s.Cwd}, s.Args...), func(v string) bool { return strings.Contains(v, "\x00") }) {
+			wrong("command, args or cwd: a text holds a NUL")
+		}
 		d = &jsonl.Process{Path: s.Command, Args: slices.Clone(s.Args), Dir: s.Cwd, Env: s.Env, Inherit: s.Inherit}
 	case "http", "sse":
 		if s.URL == "" {
@@ -94,6 +97,9 @@ func (s *Server) Dialer() (jsonrpc.Dialer, error) {
 		for name, value := range s.Headers {
 			if !validHeader(name, value) {
 				wrong("headers: %q cannot be sent", name)
+			}
+			if len(e.Header.Values(name)) > 0 {
+				wrong("headers: %q is set twice", http.CanonicalHeaderKey(name))
 			}
 			e.Header.Add(name, value)
 		}
@@ -149,7 +155,7 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	ms, err := strconv.ParseFloat(text, 64)
 	const most = float64(1<<63-1) / float64(time.Millisecond)
 	switch {
-	case err != nil || ms > most || ms < -most:
+	case err != nil || ms >= most || ms <= -most:
 		return fmt.Errorf("a time such as \"30s\" or a number of milliseconds, not %s", text)
 	case ms > 0 && ms < 1000:
 		return fmt.Errorf("%s milliseconds is hardly meant: write \"%ss\", or \"%sms\"", text, text, text)
