@@ -159,6 +159,8 @@ type Session struct {
 	release    func() bool // lets go of the context
 	quiet      bool        // a line was watched for an answer in vain
 
+	textEnd chan struct{} // closed when its free text has ended, nil if it has none
+
 	writeMu sync.Mutex // one line at a time; answers to the server are written by the reader
 
 	mu       sync.Mutex
@@ -201,7 +203,11 @@ func Open(ctx context.Context, l Launcher, o SessionOptions) (*Session, error) {
 	}
 	s.readers.Go(func() { s.readOutput(c.Output()) })
 	if e := c.Errors(); e != nil {
-		s.readers.Go(func() { s.readErrors(e) })
+		s.textEnd = make(chan struct{})
+		s.readers.Go(func() {
+			defer close(s.textEnd)
+			s.readErrors(e)
+		})
 	}
 	go s.watchExit()
 	s.release = context.AfterFunc(ctx, s.abort)
@@ -1006,6 +1012,15 @@ func (s *Session) Close() *Trace {
 	// What is left of the group goes too, and a last look at the output of a
 	// server that ended by itself comes first.
 	s.wait(s.limits.Grace, func() bool { return s.eof })
+	s.mu.Lock()
+	gone := s.gone
+	s.mu.Unlock()
+	if gone && s.textEnd != nil { // what it wrote last says why
+		select {
+		case <-s.textEnd:
+		case <-time.After(s.limits.Grace):
+		}
+	}
 	s.kill()
 	s.awaitExit(s.limits.Exit)
 	s.readers.Wait()
