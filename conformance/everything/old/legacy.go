@@ -1,4 +1,4 @@
-package everything
+package old
 
 import (
 	"context"

@@ -1,10 +1,10 @@
-// Package everything is the reference server: it offers every feature that
+// Package old is the reference server: it offers every feature that
 // the checker looks at, in both eras of the protocol, and is what the golden
 // transcripts and the checker itself are tried on.
 //
 // What a tool, a prompt or a resource does is written once, in terms of a
 // host; each revision's file turns its messages into calls of these functions.
-package everything
+package old
 
 import (
 	"context"
