@@ -134,10 +134,10 @@ const (
 
 // saysItAll reports whether a message carries its own version or
 // capabilities. Nearly every message of a session lacks the prefix, and
-// looking for that costs next to nothing; a message with escapes may spell it
-// in another way.
+// looking for that costs next to nothing; with the escapes of a slash or of any
+// character a message may spell it in another way.
 func saysItAll(f *jsonrpc.Peek) bool {
-	if !bytes.Contains(f.Data, []byte(prefix)) && bytes.IndexByte(f.Data, '\\') < 0 {
+	if !bytes.Contains(f.Data, []byte(prefix)) && !bytes.Contains(f.Data, []byte(`\/`)) && !bytes.Contains(f.Data, []byte(`\u`)) {
 		return false
 	}
 	meta := f.Params().Get("_meta")
