@@ -18,6 +18,10 @@
 //     page: server/tools#error-handling
 //     page-since: …           # the place in the revision since, when another
 //     text: What has to hold.
+//     why: needs …            # what a check would need, or why none can see it
+//
+// Every entry that is needs-fixture or not-observable says why; an active or
+// passive one does only where in truth nobody can judge it from outside.
 package catalogue
 
 import (
@@ -104,6 +108,7 @@ type Requirement struct {
 	Sentence  string // what has to hold, in one plain sentence
 	Page      string // page#anchor in the specification of Until
 	PageSince string // the same for Since where it differs, or ""
+	Why       string // what a check would need that a peer need not have, or why none can see it; or ""
 }
 
 // Area is the part of the protocol that the requirement is about; see AreaOf.
@@ -196,6 +201,7 @@ type entry struct {
 	Page      string `yaml:"page"`
 	PageSince string `yaml:"page-since"`
 	Text      string `yaml:"text"`
+	Why       string `yaml:"why"`
 }
 
 type index struct {
@@ -253,6 +259,7 @@ func (x *index) read(name string, b []byte) error {
 			Sentence:  e.Text,
 			Page:      e.Page,
 			PageSince: e.PageSince,
+			Why:       e.Why,
 		}
 		if _, dup := x.byID[r.ID]; dup {
 			return fmt.Errorf("%s: there are two entries of that id", r.ID)
@@ -285,6 +292,10 @@ func (r *Requirement) check() error {
 		return errors.New("the place in the specification is missing")
 	case r.Sentence == "" || strings.ContainsAny(r.Sentence, "\n\t"):
 		return errors.New("the sentence is missing or not one line")
+	case strings.ContainsAny(r.Why, "\n\t"):
+		return errors.New("the reason is not one line")
+	case r.Why == "" && (r.Observe == NeedsFixture || r.Observe == NotObservable):
+		return fmt.Errorf("the reason is missing that makes it %s", r.Observe)
 	}
 	return nil
 }

@@ -127,6 +127,10 @@ func TestReadRefuses(t *testing.T) {
 		{"legacy-x.yaml", strings.Replace(good, "  text: x\n", "", 1), "the sentence is missing"},
 		{"legacy-x.yaml", strings.Replace(good, "  page: basic\n", "", 1), "the place in the specification is missing"},
 		{"legacy-x.yaml", good + "  colour: red\n", "colour"},
+		{"legacy-x.yaml", good + "  why: \"a\\nb\"\n", "the reason is not one line"},
+		{"legacy-x.yaml", strings.Replace(good, "active", "needs-fixture", 1), "the reason is missing that makes it needs-fixture"},
+		{"legacy-x.yaml", strings.Replace(good, "active", "not-observable", 1), "the reason is missing that makes it not-observable"},
+		{"legacy-x.yaml", strings.Replace(good, "active", "needs-fixture", 1) + "  why: needs a tool\n", ""},
 	} {
 		x := index{byID: map[string]int{}}
 		err := x.read(c.name, []byte(c.text))
@@ -138,9 +142,98 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
+// pages that each revision of the specification has, of those that entries
+// name. Every revision has those of the first list up to the stateful ones.
+var (
+	statefulPages = []string{
+		"architecture/index", "basic/index", "basic/lifecycle", "basic/transports", "basic/utilities/cancellation", "basic/utilities/ping",
+		"basic/utilities/progress", "client/roots", "client/sampling", "schema", "server/prompts", "server/resources", "server/tools",
+		"server/utilities/completion", "server/utilities/logging", "server/utilities/pagination",
+	}
+	pages = map[string][]string{
+		"2024-11-05": append([]string{"basic/messages"}, statefulPages...),
+		"2025-03-26": append([]string{"basic/authorization"}, statefulPages...),
+		"2025-06-18": append([]string{"basic/authorization", "client/elicitation"}, statefulPages...),
+		"2025-11-25": append([]string{"basic/authorization", "basic/utilities/tasks", "client/elicitation"}, statefulPages...),
+		"2026-07-28": {
+			"basic/authorization/authorization-server-discovery", "basic/authorization/client-registration", "basic/authorization/index",
+			"basic/authorization/security-considerations", "basic/index", "basic/patterns/cancellation", "basic/patterns/index",
+			"basic/patterns/mrtr", "basic/patterns/progress", "basic/patterns/subscriptions", "basic/transports/index", "basic/transports/stdio",
+			"basic/transports/streamable-http", "basic/versioning", "changelog", "client/elicitation", "client/roots", "client/sampling",
+			"schema", "server/discover", "server/prompts", "server/resources", "server/tools", "server/utilities/caching",
+			"server/utilities/completion", "server/utilities/logging", "server/utilities/pagination",
+		},
+	}
+)
+
+// TestURLsNamePagesOfTheirRevision holds that each URL is that of a page which
+// the revision has.
+func TestURLsNamePagesOfTheirRevision(t *testing.T) {
+	used := map[string]bool{}
+	for r := range All() {
+		for _, rev := range revision.All() {
+			if !r.Applies(rev, "") {
+				continue
+			}
+			u, _, _ := strings.Cut(r.URL(rev), "#")
+			if u == schemas+rev+"/schema.ts" {
+				continue
+			}
+			page, ok := strings.CutPrefix(u, site+rev+"/")
+			require.True(t, ok, "%s: %s", r.ID, u)
+			if !slices.Contains(pages[rev], page) {
+				page += "/index"
+			}
+			require.Contains(t, pages[rev], page, "%s: %s", r.ID, u)
+			used[rev+"/"+page] = true
+		}
+	}
+	for rev, list := range pages {
+		for _, page := range list {
+			if page != "schema" {
+				require.True(t, used[rev+"/"+page], "no entry names %s/%s", rev, page)
+			}
+		}
+	}
+}
+
+// TestCounts holds how many requirements bind each side in each revision, and
+// at which level.
+func TestCounts(t *testing.T) {
+	type count struct{ must, should, may, server, client int }
+	got := map[string]count{}
+	for _, rev := range revision.All() {
+		var n count
+		for r := range Select(rev, "") {
+			switch r.Level {
+			case Must, MustNot:
+				n.must++
+			case Should, ShouldNot:
+				n.should++
+			default:
+				n.may++
+			}
+			if r.Applies(rev, Server) {
+				n.server++
+			}
+			if r.Applies(rev, Client) {
+				n.client++
+			}
+		}
+		got[rev] = n
+	}
+	require.Equal(t, map[string]count{
+		"2024-11-05": {must: 105, should: 42, may: 5, server: 121, client: 79},
+		"2025-03-26": {must: 140, should: 65, may: 13, server: 166, client: 115},
+		"2025-06-18": {must: 158, should: 71, may: 14, server: 181, client: 126},
+		"2025-11-25": {must: 212, should: 93, may: 16, server: 236, client: 179},
+		"2026-07-28": {must: 357, should: 130, may: 18, server: 351, client: 198},
+	}, got)
+}
+
 // TestFactsAgreeWithTheSource compares levels, sides and the rest with the
 // list that the entries were taken from, where that is at hand, and holds
-// that no sentence was taken along.
+// that no sentence was taken along, nor a good part of one.
 func TestFactsAgreeWithTheSource(t *testing.T) {
 	dir := os.Getenv("GOLDWIRE_SHARED")
 	if dir == "" {
@@ -161,8 +254,17 @@ func TestFactsAgreeWithTheSource(t *testing.T) {
 			Basis     Basis  `yaml:"basis"`
 			Observe   string `yaml:"observe"`
 			Text      string `yaml:"text"`
+			Spec      string `yaml:"spec"`
+			SpecSince string `yaml:"spec_since"`
 		}
 		require.NoError(t, yaml.Unmarshal(b, &source))
+		n := 0
+		for r := range All() {
+			if strings.HasPrefix(r.ID, era+"/") {
+				n++
+			}
+		}
+		require.Len(t, source, n, "%s has other entries", file)
 		for _, s := range source {
 			r, ok := Lookup(era + "/" + s.ID)
 			require.True(t, ok, s.ID)
@@ -184,6 +286,11 @@ func TestFactsAgreeWithTheSource(t *testing.T) {
 				require.Equal(t, s.Until, r.Until, s.ID)
 			}
 			require.NotEqual(t, strings.ReplaceAll(s.Text, "`", ""), r.Sentence, s.ID)
+			require.Less(t, commonWords(s.Text, r.Sentence), 8, "%s: %s", s.ID, r.Sentence)
+			require.Equal(t, place(s.Spec), r.Page, s.ID)
+			if s.SpecSince != "" && r.PageSince != "" {
+				require.Equal(t, place(s.SpecSince), r.PageSince, s.ID)
+			}
 		}
 	}
 }
@@ -198,4 +305,37 @@ func TestSentencesStandAlone(t *testing.T) {
 		require.False(t, dup, "%s says the same as %s", r.ID, other)
 		seen[era+r.Sentence] = r.ID
 	}
+}
+
+// place is a page with its anchor as entries name it.
+func place(spec string) string {
+	for _, rev := range revision.All() {
+		spec = strings.TrimPrefix(spec, rev+"/")
+	}
+	if file, kind, ok := strings.Cut(spec, "/schema.ts#"); ok && strings.HasPrefix(file, "schema/") {
+		return "schema#" + strings.ToLower(kind)
+	}
+	return spec
+}
+
+// commonWords is the length of the longest run of words that two sentences
+// share.
+func commonWords(a, b string) int {
+	words := func(s string) []string {
+		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789./_-", r)
+		})
+	}
+	x, y := words(a), words(b)
+	most := 0
+	for i := range x {
+		for j := range y {
+			n := 0
+			for i+n < len(x) && j+n < len(y) && x[i+n] == y[j+n] {
+				n++
+			}
+			most = max(most, n)
+		}
+	}
+	return most
 }
