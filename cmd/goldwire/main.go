@@ -4,6 +4,7 @@
 //	goldwire check -- CMD ARGS…   judge a server that is started as CMD
 //	goldwire check                judge the built-in reference server
 //	goldwire serve                be the reference server, on stdin and stdout
+//	goldwire requirements         list what is required, and what the checks judge of it
 //
 // Without a command it prints on stderr what commands there are, and ends with
 // status 2.
@@ -73,7 +74,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
-	root.AddCommand(checkCommand(), serveCommand())
+	root.AddCommand(checkCommand(), serveCommand(), requirementsCommand())
 
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/goldwire/goldwire/conformance/catalogue"
+	"github.com/goldwire/goldwire/conformance/check"
+	"github.com/goldwire/goldwire/conformance/report"
+)
+
+type requirementsFlags struct {
+	revision, side, level             string
+	covered, uncovered, summary, json bool
+}
+
+func requirementsCommand() *cobra.Command {
+	var f requirementsFlags
+	cmd := &cobra.Command{
+		Use:   "requirements [flags]",
+		Short: "List what the specification requires, and what the checks judge of it",
+		Long: `Lists the requirements of the protocol: what has to hold, in which revisions, who
+has to see to it and where the specification says so; and which checks judge it,
+or why none does. So far the checks judge servers, over stdin and stdout.
+
+The state of a requirement is covered (a check judges it), open (it can be
+judged from outside, and no check does yet), fixture (to judge it takes
+something that a server or client need not have), hidden (it does not show on
+the wire), or partly (not the same on both sides or in all revisions).`,
+		Example: `  goldwire requirements --revision 2025-11-25 --side server
+  goldwire requirements --uncovered --level must
+  goldwire requirements --summary`,
+		Args: cobra.NoArgs,
+		RunE: f.run,
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.revision, "revision", "", "only what holds in `REVISION`")
+	fl.StringVar(&f.side, "side", "", "only what binds `SIDE`: server or client")
+	fl.StringVar(&f.level, "level", "may", "weakest `LEVEL` to list: must, should or may")
+	fl.BoolVar(&f.covered, "covered", false, "only what checks judge")
+	fl.BoolVar(&f.uncovered, "uncovered", false, "only what no check judges on one side or in one revision, with the reason")
+	fl.BoolVar(&f.summary, "summary", false, "count them by revision and side instead of listing them")
+	fl.BoolVar(&f.json, "json", false, "write JSON")
+	cmd.MarkFlagsMutuallyExclusive("covered", "uncovered")
+	return cmd
+}
+
+func (f *requirementsFlags) run(cmd *cobra.Command, _ []string) error {
+	entries, err := f.entries()
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	if err := f.write(cmd.OutOrStdout(), entries); err != nil {
+		return &exitError{exitNoResult, err}
+	}
+	return nil
+}
+
+// entries are the requirements that the flags select.
+func (f *requirementsFlags) entries() ([]check.Entry, error) {
+	if f.revision != "" && !slices.Contains(check.Revisions(), f.revision) {
+		return nil, fmt.Errorf("--revision %s: no such revision; there are %s", f.revision, strings.Join(check.Revisions(), ", "))
+	}
+	side := catalogue.Side(f.side)
+	if side != "" && side != catalogue.Server && side != catalogue.Client {
+		return nil, fmt.Errorf("--side %s: want server or client", f.side)
+	}
+	var levels []catalogue.Level
+	switch f.level {
+	case "may":
+		levels = append(levels, catalogue.May)
+		fallthrough
+	case "should":
+		levels = append(levels, catalogue.Should, catalogue.ShouldNot)
+		fallthrough
+	case "must":
+		levels = append(levels, catalogue.Must, catalogue.MustNot)
+	default:
+		return nil, fmt.Errorf("--level %s: want must, should or may", f.level)
+	}
+	return slices.DeleteFunc(check.Entries(f.revision, side), func(e check.Entry) bool {
+		return !slices.Contains(levels, e.Level) || f.covered && !e.Covered() || f.uncovered && e.Covered()
+	}), nil
+}
+
+func (f *requirementsFlags) write(w io.Writer, entries []check.Entry) error {
+	o := report.TextOptions{}
+	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		o.Color = os.Getenv("NO_COLOR") == ""
+		o.Width, _, _ = term.GetSize(int(file.Fd()))
+	}
+	switch {
+	case f.summary && f.json:
+		return report.RequirementsSummaryJSON(w, entries)
+	case f.summary:
+		return report.RequirementsSummary(w, entries, o)
+	case f.json:
+		return report.RequirementsJSON(w, entries, f.revision)
+	}
+	return report.Requirements(w, entries, f.revision, o)
+}
