@@ -33,7 +33,8 @@ type CallOptions struct {
 	// Header is handed to the carrier with the request's frame.
 	Header map[string][]string
 
-	trace Trace // of WithTrace
+	trace   Trace // of WithTrace
+	message *MessageCall
 }
 
 type callOptionsKey struct{}
@@ -72,9 +73,11 @@ type call struct {
 	method   string
 	result   wire.Decoder // decodes the result; nil keeps it raw
 	raw      wire.Raw
+	code     int64 // of the error in raw, where that is a whole message
 	err      error // a *StrictError while the caller has not decided what to make of it
 	done     atomic.Bool
 	sent     atomic.Bool
+	heard    atomic.Bool // MessageCall.Taken
 	ch       chan struct{}
 	timeout  time.Duration // 0: none
 	deadline time.Time     // zero: none; guarded by Conn.mu
@@ -97,7 +100,12 @@ func (w *call) Done() bool { return w.done.Load() }
 func (w *call) C() <-chan struct{} { return w.ch }
 
 // Taken says that the carrier has the request.
-func (w *call) Taken() { w.sent.Store(true) }
+func (w *call) Taken() {
+	w.sent.Store(true)
+	if m := w.o.message; m != nil {
+		m.hear(w)
+	}
+}
 
 func (w *call) stageNow() Stage {
 	if w.sent.Load() {
@@ -122,9 +130,9 @@ func (c *Conn) beginFor(ctx context.Context, method string, result wire.Decoder,
 	switch in := inboundOf(ctx); {
 	case in == nil:
 	case in.c != c:
-		if in.ex != nil {
+		if in.ex != nil && o.message == nil {
 			w.relayed = in
-			Peer{in}.Detach()
+			Peer{in: in}.Detach()
 		}
 	case in.ex != nil:
 		w.in = in
@@ -147,7 +155,7 @@ func (c *Conn) beginFor(ctx context.Context, method string, result wire.Decoder,
 	var expired <-chan time.Time
 	for waited := false; ; waited = true {
 		c.mu.Lock()
-		if err := c.mayCall(method); err != nil {
+		if err := c.mayCall(method); err != nil && (o.message == nil || c.State() >= Draining) {
 			c.mu.Unlock()
 			return nil, err
 		}
@@ -183,7 +191,7 @@ func (c *Conn) beginFor(ctx context.Context, method string, result wire.Decoder,
 	c.nextID++
 	w.id = c.nextID
 	if sub != nil {
-		sub.w = w
+		sub.w, sub.id = w, NewID(w.id)
 	}
 	if c.calls == nil {
 		c.calls = make(map[int64]*call)
@@ -343,7 +351,12 @@ func (w *call) judge(s *StrictError) error {
 // returns.
 func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) error {
 	buf := getBuf()
-	b := append(buf.b, `{"jsonrpc":"2.0","id":`...)
+	b := buf.b
+	if m := w.o.message; m != nil {
+		b = m.Append(b, NewID(w.id))
+		return c.handOver(ctx, w, buf, b, StageSend, nil)
+	}
+	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = strconv.AppendInt(b, w.id, 10)
 	b = append(b, `,"method":`...)
 	b = wire.AppendString(b, w.method)
@@ -365,6 +378,12 @@ func (c *Conn) sendCall(ctx context.Context, w *call, params wire.Appender) erro
 	if params != nil {
 		err = checkOutput(b, "params", params)
 	}
+	return c.handOver(ctx, w, buf, b, stage, err)
+}
+
+// handOver gives the request b, which is in buf, to the carrier. err is what is
+// wrong with it already.
+func (c *Conn) handOver(ctx context.Context, w *call, buf *buffer, b []byte, stage Stage, err error) error {
 	f := Frame{Data: b, Header: w.o.Header}
 	if err != nil {
 		stage = StageEncode
@@ -519,6 +538,9 @@ func (c *Conn) sendCancelled(w *call, reason string) {
 	if w.method == methodInitialize || c.rules.CloseCancels && w.in == nil || !w.sent.Load() {
 		return
 	}
+	if m := w.o.message; m != nil && m.Cancelled != nil && m.Cancelled() {
+		return
+	}
 	if c.side == ServerSide {
 		if svc := c.Service(); svc != nil && !svc.rules.ServerRequests {
 			return
@@ -615,6 +637,11 @@ func (c *Conn) response(env *envelope, wrong error) {
 	}
 	var err error
 	switch {
+	case w.o.message != nil && wrong == nil:
+		w.raw, w.code = env.data, 0
+		if env.rpcErr != nil {
+			w.code = env.rpcErr.Code
+		}
 	case wrong != nil:
 		c.ev.note(Event{Kind: InvalidAnswer, Method: w.method, ID: env.id, Err: wrong}, env.data)
 		err = &CallError{Method: w.method, ID: env.id, Stage: StageDecode, Err: wrong}
@@ -792,6 +819,9 @@ func (c *Conn) notify(ctx context.Context, in *inbound, method string, params wi
 	if err != nil {
 		return err
 	}
+	if c.local != nil {
+		return c.notifyLocal(ctx, method, params)
+	}
 	if svc.rules.Listen && c.side == ServerSide {
 		if t, ok := topicOf(method); ok { // these travel on listen streams only
 			uri := ""
@@ -908,6 +938,9 @@ func CallTyped[R, P any, PR interface {
 	*R
 	wire.Decoder
 }, PP Params[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
+	if c != nil && c.local != nil {
+		return localResult[R, PR](ctx, c, method, params)
+	}
 	r := PR(new(R))
 	if err := callInto(ctx, c, method, r, params); err != nil {
 		return nil, err
@@ -935,6 +968,17 @@ func callPlain[P any, PP Params[P]](ctx context.Context, c *Conn, method string,
 // result, which is the caller's. The connection's _meta is not added; a progress
 // token is replaced as CallTyped does it.
 func CallRaw(ctx context.Context, c *Conn, method string, params wire.Raw) (wire.Raw, error) {
+	if c != nil && c.local != nil {
+		var p any
+		if params != nil {
+			p = rawAppender(params)
+		}
+		r, err := c.callLocal(ctx, method, p)
+		if err != nil {
+			return nil, err
+		}
+		return wire.ParseRaw(r.AppendJSON(nil))
+	}
 	if c.wrapped() {
 		return callRawWrapped(ctx, c, method, params)
 	}
@@ -975,6 +1019,10 @@ func callRaw(ctx context.Context, c *Conn, method string, params wire.Raw) (wire
 func (c *Conn) Ping(ctx context.Context) error {
 	if svc := c.Service(); svc != nil && !svc.rules.Ping {
 		return &DirectionError{Method: methodPing, Revision: svc.o.Revision, Side: c.side}
+	}
+	if c != nil && c.local != nil {
+		_, err := c.callLocal(ctx, methodPing, nil)
+		return err
 	}
 	_, err := callRaw(ctx, c, methodPing, nil)
 	return err

@@ -69,7 +69,9 @@ type Conn struct {
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
 
-	base context.Context // values for the handlers, never nil
+	base  context.Context // values for the handlers, never nil
+	local *LocalOptions   // what is called instead of a link; nil for none
+	once  sync.Map        // of Peer.Once
 
 	received, sent atomic.Uint64
 	handling       atomic.Int64
@@ -408,6 +410,7 @@ func (c *Conn) Drain(ctx context.Context) error {
 	for _, s := range subs {
 		s.Close()
 	}
+	c.endListens()
 	for _, in := range listens {
 		in.listen.end(wait, endResult)
 	}

@@ -24,6 +24,9 @@ func Initialize[R, P any, PR interface {
 	if raw, ok := c.handshaken(); ok {
 		return r, c.decodeHandshake(ctx, methodInitialize, raw, r)
 	}
+	if c != nil && c.local != nil {
+		return localHandshake[R, PR](ctx, c, methodInitialize, params)
+	}
 	var p wire.Appender
 	if params != nil {
 		p = params
@@ -197,6 +200,9 @@ func Discover[R, P any, PR interface {
 	r := PR(new(R))
 	if raw, ok := c.handshaken(); ok {
 		return r, c.decodeHandshake(ctx, methodDiscover, raw, r)
+	}
+	if c != nil && c.local != nil {
+		return localHandshake[R, PR](ctx, c, methodDiscover, params)
 	}
 	w, err := c.begin(ctx, methodDiscover, nil)
 	if err != nil {

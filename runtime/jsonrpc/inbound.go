@@ -15,15 +15,16 @@ import (
 // is the context of its handler: made once a message, without the allocations
 // of the standard ones unless somebody waits for it to end.
 type inbound struct {
-	parent context.Context
-	c      *Conn
-	svc    *Service
-	ex     Exchange // nil for a notification taken from the queue
-	id     ID
-	method string
-	header map[string][]string
-	data   []byte
-	params any // decoded, or wire.Raw
+	parent  context.Context
+	c       *Conn
+	svc     *Service
+	ex      Exchange // nil for a notification taken from the queue
+	id      ID
+	method  string
+	header  map[string][]string
+	data    []byte
+	carried Waiter // the call of ours on whose stream a relayed notification came
+	params  any    // decoded, or wire.Raw
 
 	// sending is held while something is handed to the exchange, so that
 	// nothing follows the answer and progress keeps its order. It comes
@@ -57,8 +58,13 @@ type inboundKey struct{}
 
 // inboundOf finds the message that a context belongs to, nil for none.
 func inboundOf(ctx context.Context) *inbound {
-	in, _ := ctx.Value(inboundKey{}).(*inbound)
-	return in
+	switch x := ctx.Value(inboundKey{}).(type) {
+	case *inbound:
+		return x
+	case *seen:
+		return x.request()
+	}
+	return nil
 }
 
 // Deadline is the parent's.

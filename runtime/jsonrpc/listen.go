@@ -204,6 +204,7 @@ type listenStream struct {
 	ends   listenEnd // asked for while it was pending
 	missed []change  // what changed while it was pending
 	stop   func() bool
+	watch  func() // ends what Service.Watch began, nil for nothing
 }
 
 // listenState is how far a subscription has come.
@@ -308,6 +309,14 @@ func (c *Conn) prepareListen(in *inbound, params wire.Raw) *Error {
 func (l *listenStream) start() {
 	in, c := l.in, l.in.c
 	in.ex.Detach()
+	if w := in.svc.watch; w != nil && l.wants[topicUpdated] {
+		l.asked, l.watch = w(in, l.asked)
+		clear(l.uris)
+		for _, u := range l.asked {
+			l.uris[u] = struct{}{}
+		}
+		l.wants[topicUpdated] = len(l.asked) > 0
+	}
 	in.svc.hub.addListen(l, true)
 	defer c.handled() // an open subscription keeps no drain waiting
 	var err error
@@ -438,6 +447,9 @@ func (l *listenStream) end(ctx context.Context, how listenEnd) {
 func (l *listenStream) finish(ctx context.Context, how listenEnd, e *Error) {
 	in, c := l.in, l.in.c
 	in.svc.hub.addListen(l, false)
+	if l.watch != nil {
+		l.watch()
+	}
 	c.mu.Lock()
 	c.inflight.remove(in.id)
 	c.streams--
@@ -473,8 +485,10 @@ func (l *listenStream) result() []byte {
 
 // Subscription is an open subscriptions/listen of ours.
 type Subscription struct {
-	c      *Conn
-	w      *call
+	c      *Conn  // nil where there is no listen request
+	w      *call  // nil where there is no listen request
+	id     ID     // of the request
+	end    func() // tells who feeds it, where there is no listen request
 	f      func(method string, params wire.Raw)
 	ack    chan struct{}
 	cancel context.CancelFunc // of the sending
@@ -498,6 +512,12 @@ type Subscription struct {
 func Listen[P any, PP Params[P]](ctx context.Context, c *Conn, params PP, f func(method string, params wire.Raw)) (*Subscription, error) {
 	if c == nil {
 		return nil, ErrNoPeer
+	}
+	if c.local != nil {
+		if c.local.Listen == nil {
+			return nil, methodNotFound(methodListen)
+		}
+		return c.local.Listen(ctx, params)
 	}
 	o := *callOptions(ctx)
 	timeout := pick(o.Timeout, c.o.Timeout, defaultTimeout)
@@ -553,7 +573,7 @@ func Listen[P any, PP Params[P]](ctx context.Context, c *Conn, params PP, f func
 var errNoAck = NewError(CodeInternalError, "the server ended the subscription without acknowledging it")
 
 // ID is the id of the listen request, which its notifications name.
-func (s *Subscription) ID() ID { return NewID(s.w.id) }
+func (s *Subscription) ID() ID { return s.id }
 
 // Honoured is what the server acknowledged: the notifications object.
 func (s *Subscription) Honoured() wire.Raw {
@@ -576,6 +596,12 @@ func (s *Subscription) Err() error {
 // Close ends the subscription and tells the server. It does not wait for
 // either.
 func (s *Subscription) Close() {
+	if s.w == nil {
+		if s.finish(nil) && s.end != nil {
+			s.end()
+		}
+		return
+	}
 	if s.c.giveUp(s.w) {
 		s.closed.Store(true)
 		s.tell()
@@ -591,12 +617,32 @@ func (s *Subscription) tell() {
 	}
 }
 
-func (s *Subscription) finish(err error) {
+// finish reports whether it was not over yet.
+func (s *Subscription) finish(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.ended {
-		s.ended, s.err = true, err
-		close(s.done)
+	if s.ended {
+		return false
+	}
+	s.ended, s.err = true, err
+	close(s.done)
+	return true
+}
+
+// NewSubscription makes a subscription that stands for no listen request but for
+// what an older server is asked in its stead: honours is the notifications object
+// that is acknowledged, end is called once when the subscription is closed.
+func NewSubscription(id ID, honours wire.Raw, end func()) *Subscription {
+	s := &Subscription{id: id, honours: honours, acked: true, end: end, ack: make(chan struct{}), done: make(chan struct{}), cancel: func() {}}
+	close(s.ack)
+	return s
+}
+
+// End ends a subscription of NewSubscription from the server's side; err is what
+// Err returns.
+func (s *Subscription) End(err error) {
+	if s.finish(err) && s.end != nil {
+		s.end()
 	}
 }
 

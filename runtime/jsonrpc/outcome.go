@@ -57,6 +57,9 @@ func CallInput[R, I, P any, PR interface {
 	wire.Decoder
 	ResultError
 }, PP Params[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
+	if c != nil && c.local != nil {
+		return localResult[R, PR](ctx, c, method, params)
+	}
 	o := new(inputOutcome[R, I, PR, PI])
 	if err := callInto(ctx, c, method, o, params); err != nil {
 		return nil, err
@@ -107,6 +110,9 @@ func CallTask[R, T, P any, PR interface {
 	wire.Decoder
 	ResultError
 }, PP Params[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
+	if c != nil && c.local != nil {
+		return localResult[R, PR](ctx, c, method, params)
+	}
 	o := new(taskOutcome[R, T, PR, PT])
 	if err := callInto(ctx, c, method, o, params); err != nil {
 		return nil, err

@@ -12,91 +12,136 @@ import (
 // Peer, which PeerOf gives outside of handlers, fails with ErrNoPeer.
 type Peer struct {
 	in *inbound
+	as *seen // where the handler is written for another revision; in is nil then
 }
 
 // PeerOf returns the peer of the handler that ctx belongs to.
-func PeerOf(ctx context.Context) Peer { return Peer{inboundOf(ctx)} }
-
-// Conn is the connection, nil outside of a handler.
-func (p Peer) Conn() *Conn {
-	if p.in == nil {
-		return nil
+func PeerOf(ctx context.Context) Peer {
+	switch x := ctx.Value(inboundKey{}).(type) {
+	case *inbound:
+		return Peer{in: x}
+	case *seen:
+		return Peer{as: x}
 	}
-	return p.in.c
+	return Peer{}
+}
+
+// request is the request or notification that is being handled, nil for none.
+func (p Peer) request() *inbound {
+	if p.as != nil {
+		return p.as.request()
+	}
+	return p.in
+}
+
+// Conn is the connection, nil outside of a handler. Of a handler that is written
+// for another revision than the client's it is one on which the client speaks
+// the handler's (WithPeer).
+func (p Peer) Conn() *Conn {
+	if p.as != nil && p.as.as.Client != nil {
+		return p.as.client()
+	}
+	if in := p.request(); in != nil {
+		return in.c
+	}
+	return nil
 }
 
 // Service is the service whose handler runs, nil outside of a handler.
 func (p Peer) Service() *Service {
-	if p.in == nil {
+	in := p.request()
+	if in == nil {
 		return nil
 	}
-	return p.in.svc
+	return in.svc
 }
 
 // ID is the id of the request being handled, zero in a notification's handler.
 func (p Peer) ID() ID {
-	if p.in == nil {
+	in := p.request()
+	if in == nil {
 		return ID{}
 	}
-	return p.in.id
+	return in.id
 }
 
 // Method is the method being handled.
 func (p Peer) Method() string {
-	if p.in == nil {
+	in := p.request()
+	if in == nil {
 		return ""
 	}
-	return p.in.method
+	return in.method
 }
 
 // Metadata is what the _meta of the params said.
 func (p Peer) Metadata() Metadata {
-	if p.in == nil {
+	if p.as != nil {
+		if m, ok := p.as.params.(interface{ Metadata() Metadata }); ok {
+			return m.Metadata()
+		}
+	}
+	in := p.request()
+	if in == nil {
 		return Metadata{}
 	}
-	return p.in.metadata()
+	return in.metadata()
 }
 
 // Header holds the carrier's headers of the message, nil where there are none.
 func (p Peer) Header() map[string][]string {
-	if p.in == nil {
+	in := p.request()
+	if in == nil {
 		return nil
 	}
-	return p.in.header
+	return in.header
 }
 
 // Message is the whole message as it came. It may be read as long as the
 // handler likes.
 func (p Peer) Message() wire.Raw {
-	if p.in == nil {
+	in := p.request()
+	if in == nil {
 		return nil
 	}
-	return p.in.data
+	return in.data
 }
 
 // Cause says why the handler's context ended: a *CanceledError when the peer
 // cancelled the request. It is nil while the context has not ended.
 func (p Peer) Cause() error {
-	if p.in == nil {
+	in := p.request()
+	if in == nil {
 		return nil
 	}
-	p.in.mu.Lock()
-	defer p.in.mu.Unlock()
-	return p.in.cause
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.cause
 }
 
 // Notify sends a notification that belongs to the request being handled,
 // before its answer. After the answer it fails with a *StateError.
 func (p Peer) Notify(ctx context.Context, method string, params wire.Appender) error {
-	if p.in == nil {
+	in := p.request()
+	if in == nil {
 		return ErrNoPeer
 	}
-	return p.in.c.notify(ctx, p.in, method, params)
+	if p.as != nil && p.as.as.Client != nil && method != methodMessage {
+		if _, change := topicOf(method); !change {
+			c := p.as.client()
+			if c == nil {
+				return ErrNoPeer
+			}
+			return c.notify(ctx, nil, method, params)
+		}
+	}
+	return in.c.notify(ctx, in, method, params)
 }
 
 // WantsProgress reports whether the peer asked for progress.
 func (p Peer) WantsProgress() bool {
-	return p.in != nil && !p.in.progressToken().IsZero()
+	in := p.request()
+	return in != nil && !in.progressToken().IsZero()
 }
 
 func (in *inbound) progressToken() ID {
@@ -118,10 +163,10 @@ func (in *inbound) progressToken() ID {
 // answer. total may be nil and message empty. Specification:
 // basic/utilities/progress, basic/patterns/progress (2026-07-28).
 func (p Peer) Progress(ctx context.Context, progress float64, total *float64, message string) error {
-	if p.in == nil {
+	in := p.request()
+	if in == nil {
 		return ErrNoPeer
 	}
-	in := p.in
 	token := in.progressToken()
 	if token.IsZero() {
 		return nil
@@ -132,6 +177,9 @@ func (p Peer) Progress(ctx context.Context, progress float64, total *float64, me
 		return nil
 	}
 	in.reported, in.progress = true, progress
+	if !in.svc.rules.ProgressMessage {
+		message = ""
+	}
 	return in.c.sendFrame(ctx, in.ex, appendNotification(nil, methodProgress, progressParams{token, progress, total, message}))
 }
 
@@ -222,7 +270,7 @@ func (p progressParams) AppendJSON(b []byte) []byte {
 // Specification: server/utilities/logging.
 func (p Peer) Log(ctx context.Context, level string, params wire.Appender) error {
 	switch {
-	case p.in == nil:
+	case p.request() == nil:
 		return ErrNoPeer
 	case levelRank(level) < 0:
 		return fmt.Errorf("no such log level: %q", level)
@@ -234,7 +282,8 @@ func (p Peer) Log(ctx context.Context, level string, params wire.Appender) error
 
 // Logs reports whether Log would send something of this level.
 func (p Peer) Logs(level string) bool {
-	return p.in != nil && p.in.c.logs(p.in, p.in.svc, levelRank(level))
+	in := p.request()
+	return in != nil && in.c.logs(in, in.svc, levelRank(level))
 }
 
 // logs reports whether a log message of a level may be sent, for the request in
@@ -250,11 +299,24 @@ func (c *Conn) logs(in *inbound, svc *Service, rank int) bool {
 	return least != "" && rank >= levelRank(least)
 }
 
+// LogLevel is the least level that Log sends, "" for none.
+func (p Peer) LogLevel() string {
+	in := p.request()
+	switch {
+	case in == nil:
+		return ""
+	case in.svc.rules.Stateless:
+		return in.metadata().LogLevel
+	}
+	return levels[in.c.logLevel.Load()]
+}
+
 // SetLogLevel sets the least level that Log sends on this connection. A level
 // that does not exist changes nothing.
 func (p Peer) SetLogLevel(level string) {
-	if r := levelRank(level); p.in != nil && r >= 0 {
-		p.in.c.logLevel.Store(int32(r))
+	in := p.request()
+	if r := levelRank(level); in != nil && r >= 0 {
+		in.c.logLevel.Store(int32(r))
 	}
 }
 
@@ -263,23 +325,24 @@ func (p Peer) SetLogLevel(level string) {
 // URIs: what is beyond is refused with an *Error, CodeOverloaded, which also
 // becomes the answer to the request that is handled where Then was used.
 func (p Peer) Subscribe(uri string) error {
-	if p.in == nil {
+	in := p.request()
+	if in == nil {
 		return ErrNoPeer
 	}
-	err := p.in.c.subscribe(uri)
+	err := in.c.subscribe(uri)
 	if err == nil {
 		return nil
 	}
-	p.in.mu.Lock()
-	p.in.refused = err
-	p.in.mu.Unlock()
+	in.mu.Lock()
+	in.refused = err
+	in.mu.Unlock()
 	return err
 }
 
 // Unsubscribe forgets a resource.
 func (p Peer) Unsubscribe(uri string) {
-	if p.in != nil {
-		p.in.c.unsubscribe(uri)
+	if in := p.request(); in != nil {
+		in.c.unsubscribe(uri)
 	}
 }
 
@@ -301,27 +364,29 @@ func (p Peer) ResourceUpdated(ctx context.Context, uri string) error {
 }
 
 func (p Peer) changed(ctx context.Context, t topic, uri string) error {
-	if p.in == nil {
+	in := p.request()
+	if in == nil {
 		return ErrNoPeer
 	}
-	if p.in.svc.rules.Listen {
-		p.in.svc.hub.publish(ctx, t, uri)
+	if in.svc.rules.Listen || p.as != nil && p.as.listens() {
+		in.svc.hub.publish(ctx, t, uri)
 		return nil
 	}
-	return p.in.c.changed(ctx, t, uri)
+	return in.c.changed(ctx, t, uri)
 }
 
 // Detach declares that the handler is going to block: frames that follow are
 // read elsewhere at once. Calls that a handler makes to the peer do it by
 // themselves.
 func (p Peer) Detach() {
-	if p.in == nil || p.in.ex == nil {
+	in := p.request()
+	if in == nil || in.ex == nil {
 		return
 	}
-	p.in.sending.Lock()
-	defer p.in.sending.Unlock()
-	if !p.in.closed() {
-		p.in.ex.Detach()
+	in.sending.Lock()
+	defer in.sending.Unlock()
+	if !in.closed() {
+		in.ex.Detach()
 	}
 }
 

@@ -68,6 +68,9 @@ type ServiceOptions struct {
 	// UnknownNotification gets notifications that nobody registered; nil
 	// counts and drops them.
 	UnknownNotification func(ctx context.Context, method string, params wire.Raw)
+	// Relay gets requests and notifications as whole messages, in place of
+	// handlers; nil is none.
+	Relay Relay
 	// Listen says which change notifications this server offers.
 	Listen ListenOptions
 	// Hub spreads change notifications to the connections of this service;
@@ -151,6 +154,7 @@ type Service struct {
 	gatesMu sync.Mutex
 	gates   map[gateKey]*gate
 	invalid error // what keeps it from being used
+	watch   func(ctx context.Context, uris []string) (honoured []string, end func())
 }
 
 // entry is what is registered for a method.
@@ -161,6 +165,7 @@ type entry struct {
 	blocking bool
 	decode   func(d *wire.Dec) (any, error)
 	call     func(ctx context.Context, params any, out []byte) ([]byte, error) // requests
+	invoke   func(ctx context.Context, params any) (wire.Appender, error)      // requests, of local connections
 	notify   func(ctx context.Context, params any) error                       // notifications
 }
 
@@ -209,6 +214,14 @@ func (s *Service) Hub() *Hub { return s.hub }
 
 // Handles reports whether a handler is registered for a method.
 func (s *Service) Handles(method string) bool { return s.entries[method] != nil }
+
+// Watch sets who is told when a subscriptions/listen asks for resources, before
+// it is acknowledged: f returns those that are going to be watched, and a func
+// that is called once the subscription has ended. It is called on a goroutine of
+// the request's, and set before the service is used.
+func (s *Service) Watch(f func(ctx context.Context, uris []string) (honoured []string, end func())) {
+	s.watch = f
+}
 
 // Method returns a method's row in the revision's table, nil if it has none.
 func (s *Service) Method(name string) *Method { return s.methods[name] }
@@ -286,6 +299,20 @@ func HandleRequest[P, R any, PP interface {
 		err := p.DecodeJSON(d)
 		return p, err
 	}
+	e.invoke = func(ctx context.Context, params any) (wire.Appender, error) {
+		p, err := paramsAs[P, PP](params)
+		if err != nil {
+			return nil, err
+		}
+		r, err := f(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if r == nil {
+			return nil, errNoResult
+		}
+		return r, nil
+	}
 	e.call = func(ctx context.Context, params any, out []byte) ([]byte, error) {
 		r, err := f(ctx, orEmpty[P, PP](params))
 		if err != nil {
@@ -325,7 +352,11 @@ func HandleNotification[P any, PP interface {
 		return p, err
 	}
 	e.notify = func(ctx context.Context, params any) error {
-		return f(ctx, orEmpty[P, PP](params))
+		p, err := paramsAs[P, PP](params)
+		if err != nil {
+			return err
+		}
+		return f(ctx, p)
 	}
 }
 

@@ -38,6 +38,8 @@ type Rules struct {
 	ServerCancels bool
 	// ClientProgress: the client may send notifications/progress.
 	ClientProgress bool
+	// ProgressMessage: progress may carry a message for people.
+	ProgressMessage bool
 	// Listen: change notifications travel on subscriptions/listen streams.
 	Listen bool
 	// AbsentID: an error whose request id could not be read leaves the id
@@ -100,18 +102,18 @@ var table = []Rules{
 		HTTP: HTTPRules{TwoEndpoints: true, UnknownMethodStatus: 200},
 	},
 	{
-		Revision: V20250326, Batch: true, Ping: true, ServerRequests: true, ServerCancels: true, ClientProgress: true, Completions: true,
+		Revision: V20250326, ProgressMessage: true, Batch: true, Ping: true, ServerRequests: true, ServerCancels: true, ClientProgress: true, Completions: true,
 		HTTP: HTTPRules{Sessions: true, SessionHeader: "Mcp-Session-Id", GetStream: true, Resume: true, FallbackAny4xx: true, UnknownMethodStatus: 200},
 	},
 	{
-		Revision: V20250618, Ping: true, ServerRequests: true, ServerCancels: true, ClientProgress: true, Completions: true, StrictVersion: true,
+		Revision: V20250618, ProgressMessage: true, Ping: true, ServerRequests: true, ServerCancels: true, ClientProgress: true, Completions: true, StrictVersion: true,
 		HTTP: HTTPRules{
 			Sessions: true, SessionHeader: "Mcp-Session-Id", GetStream: true, Resume: true, VersionHeader: true, AbsentVersion: V20250326,
 			FallbackAny4xx: true, UnknownMethodStatus: 200,
 		},
 	},
 	{
-		Revision: V20251125, Ping: true, ServerRequests: true, ServerCancels: true, ClientProgress: true, Completions: true, StrictVersion: true,
+		Revision: V20251125, ProgressMessage: true, Ping: true, ServerRequests: true, ServerCancels: true, ClientProgress: true, Completions: true, StrictVersion: true,
 		AbsentID: true, Tasks: true, ToolInputErrors: true,
 		HTTP: HTTPRules{
 			Sessions: true, SessionHeader: "MCP-Session-Id", GetStream: true, Resume: true, Priming: true, VersionHeader: true, AbsentVersion: V20250326,
@@ -119,7 +121,7 @@ var table = []Rules{
 		},
 	},
 	{
-		Revision: V20260728, Stateless: true, Listen: true, ServerCancels: true, Completions: true, StrictVersion: true, AbsentID: true,
+		Revision: V20260728, ProgressMessage: true, Stateless: true, Listen: true, ServerCancels: true, Completions: true, StrictVersion: true, AbsentID: true,
 		ToolInputErrors: true,
 		HTTP:            HTTPRules{VersionHeader: true, MethodHeaders: true, OriginForbidden: true, CloseCancels: true, UnknownMethodStatus: 404},
 	},

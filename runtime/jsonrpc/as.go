@@ -1,0 +1,126 @@
+package jsonrpc
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/goldwire/goldwire/runtime/revision"
+)
+
+// As is how the handler of one revision sees a client that speaks another. One
+// value serves all requests; see [WithPeer].
+type As struct {
+	// Revision is the one that the handler is written for.
+	Revision string
+	// Client makes the client that the handler calls: a Client of the handler's
+	// revision whose funcs ask the real one. ctx is the one that WithPeer was
+	// given. It is called when the handler first wants it, at most once a
+	// request; nil where no client can be called.
+	Client func(ctx context.Context) Binder
+}
+
+// WithPeer returns the context for a handler that is written for another
+// revision than the one that its client speaks: PeerOf finds the client as that
+// handler's revision has it. Progress, log messages and changes of lists go to
+// the client of ctx, calls and other notifications to as.Client. params are the
+// params that the handler gets; they say what Peer.Metadata returns.
+func WithPeer(ctx context.Context, as *As, params any) context.Context {
+	return &seen{Context: ctx, as: as, params: params}
+}
+
+// seen is the context of a handler that sees its client as another revision has
+// it.
+type seen struct {
+	context.Context // of the handler below
+	as              *As
+	params          any
+	turn            *Turn // nil: the request is that of the context below
+	once            sync.Once
+	conn            *Conn
+}
+
+// Value finds the handler's peer, and the values of the context below.
+func (s *seen) Value(key any) any {
+	if _, ok := key.(inboundKey); ok {
+		return s
+	}
+	return s.Context.Value(key)
+}
+
+// AfterFunc lets the standard contexts derive from this one without a goroutine
+// each.
+func (s *seen) AfterFunc(f func()) func() bool {
+	if c, ok := s.Context.(interface{ AfterFunc(func()) func() bool }); ok {
+		return c.AfterFunc(f)
+	}
+	return context.AfterFunc(s.Context, f)
+}
+
+// request is the request that is being handled, nil for none.
+func (s *seen) request() *inbound {
+	if s.turn != nil {
+		return s.turn.in.Load()
+	}
+	return inboundOf(s.Context)
+}
+
+// client is the connection on which the handler calls its client.
+func (s *seen) client() *Conn {
+	s.once.Do(func() {
+		if s.as.Client == nil {
+			return
+		}
+		ch, err := Bind(s.as.Client(s.Context))
+		if svc, ok := ch.(*Service); ok && err == nil {
+			s.conn = localClient(s.as.Revision, svc)
+		}
+	})
+	return s.conn
+}
+
+// listens reports whether a change that the handler tells of goes to all that
+// listen, as in its revision, and not to the one client.
+func (s *seen) listens() bool {
+	r, _ := revision.For(s.as.Revision)
+	return r.Listen
+}
+
+// Turn is a handler call that goes on when the request that began it has been
+// answered: another request takes its place. Which one it is at the moment
+// decides where progress and log messages go.
+type Turn struct {
+	in     atomic.Pointer[inbound]
+	cancel context.CancelCauseFunc
+	stop   func() bool
+}
+
+// Lasting is [WithPeer] for a handler that may outlive the request of ctx. The
+// context keeps the values of ctx and ends by Turn.Cancel and with the
+// connection. The turn begins as that of ctx.
+func Lasting(ctx context.Context, as *As, params any) (context.Context, *Turn) {
+	t := new(Turn)
+	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	t.cancel = cancel
+	if in := inboundOf(ctx); in != nil {
+		t.in.Store(in)
+		t.stop = context.AfterFunc(in.c.ctx, func() { cancel(&ClosedError{}) })
+	}
+	return &seen{Context: lasting, as: as, params: params, turn: t}, t
+}
+
+// Begin makes the request of ctx the one that is being handled.
+func (t *Turn) Begin(ctx context.Context) { t.in.Store(inboundOf(ctx)) }
+
+// End says that no request is being handled until the next Begin: what is sent
+// meanwhile fails with ErrNoPeer.
+func (t *Turn) End() { t.in.Store(nil) }
+
+// Cancel ends the handler's context for a reason. It has to be called in the
+// end.
+func (t *Turn) Cancel(cause error) {
+	if t.stop != nil {
+		t.stop()
+	}
+	t.cancel(cause)
+}
