@@ -69,10 +69,7 @@ func InitializeRaw(ctx context.Context, c *Conn, params wire.Appender) (Session,
 
 // DiscoverRaw is the same for Discover.
 func DiscoverRaw(ctx context.Context, c *Conn, params wire.Appender) (Session, error) {
-	w, err := c.begin(ctx, methodDiscover, nil)
-	if err == nil {
-		err = c.roundTrip(ctx, w, params)
-	}
+	w, err := c.discover(ctx, func(*call) wire.Appender { return params })
 	if err != nil {
 		if c.State() == Closed || errors.Is(err, ErrClosed) {
 			return Session{}, c.abandon(ctx, err)
@@ -204,11 +201,8 @@ func Discover[R, P any, PR interface {
 	if c != nil && c.local != nil {
 		return localHandshake[R, PR](ctx, c, methodDiscover, params)
 	}
-	w, err := c.begin(ctx, methodDiscover, nil)
+	w, err := c.discover(ctx, func(w *call) wire.Appender { return withMetadata(c, w, params) })
 	if err != nil {
-		return nil, c.abandon(ctx, err)
-	}
-	if err := c.roundTrip(ctx, w, withMetadata(c, w, params)); err != nil {
 		return nil, c.abandon(ctx, c.refused(ctx, methodDiscover, err))
 	}
 	if err := c.decodeHandshake(ctx, methodDiscover, w.raw, r); err != nil {
@@ -220,14 +214,40 @@ func Discover[R, P any, PR interface {
 	return r, nil
 }
 
+// discover sends server/discover. A server that refuses the version of the
+// request although it lists that very version is asked once more: to go on with
+// a version of its list is what a refused client is to do (basic/versioning,
+// 2026-07-28).
+func (c *Conn) discover(ctx context.Context, params func(*call) wire.Appender) (*call, error) {
+	for asked := false; ; asked = true {
+		w, err := c.begin(ctx, methodDiscover, nil)
+		if err == nil {
+			err = c.roundTrip(ctx, w, params(w))
+		}
+		e, refused := err.(*Error)
+		if asked || !refused || e.Code != CodeUnsupportedProtocolVersion {
+			return w, err
+		}
+		if svc := c.discovers(); svc == nil || !slices.Contains(supportedBy(e), svc.o.Revision) {
+			return w, err
+		}
+	}
+}
+
+// discovers is the service that asks what a stateless server offers, nil for
+// none.
+func (c *Conn) discovers() *Service {
+	if svc := c.Service(); svc != nil {
+		return svc
+	}
+	return c.ch.Choose(c, &Peek{Method: methodDiscover})
+}
+
 func (c *Conn) discovered(raw wire.Raw) error {
 	s := Session{Info: raw.Get("_meta").Get(metaServerInfo), Capabilities: capabilitiesOf(raw), Result: raw}
 	s.Instructions, _ = raw.Get("instructions").Str()
 	s.Supported = versionsIn(raw.Get("supportedVersions"))
-	svc := c.Service()
-	if svc == nil {
-		svc = c.ch.Choose(c, &Peek{Method: methodDiscover})
-	}
+	svc := c.discovers()
 	if svc == nil || !slices.Contains(s.Supported, svc.o.Revision) {
 		return &VersionError{Ours: c.ours(), Theirs: s.Supported}
 	}

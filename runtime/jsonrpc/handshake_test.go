@@ -16,6 +16,7 @@ func TestWrongEra(t *testing.T) {
 	const (
 		initialize = `< {"jsonrpc":"2.0","id":1,"method":"initialize","params":"*"}`
 		discover   = `< {"jsonrpc":"2.0","id":1,"method":"server/discover","params":"*"}`
+		again      = `< {"jsonrpc":"2.0","id":2,"method":"server/discover","params":"*"}`
 		// The request of the other era, after the refusal.
 		thenDiscover   = `< {"jsonrpc":"2.0","id":2,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 		thenInitialize = `< {"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"goldwire","version":"1"}}}`
@@ -42,6 +43,8 @@ func TestWrongEra(t *testing.T) {
 		{"initialize, refused", false, []string{initialize, fails("1", "-1", "")}, nil},
 		{"initialize, another version", false, []string{initialize, gives("1", `{"protocolVersion":"2024-11-05","capabilities":{}}`)}, []string{"2024-11-05"}},
 		{"discover, with a list", true, []string{discover, fails("1", "-32022", `{"supported":["2030-01-01"]}`)}, []string{"2030-01-01"}},
+		{"discover, refused twice with a list that has ours", true, []string{discover, fails("1", "-32022", `{"supported":["2026-07-28"]}`), again, fails("2", "-32022", `{"supported":["2026-07-28"]}`)}, nil},
+		{"discover, refused with a list that has ours, then with another", true, []string{discover, fails("1", "-32022", `{"supported":["2026-07-28"]}`), again, fails("2", "-32022", `{"supported":["2030-01-01"]}`)}, []string{"2030-01-01"}},
 		{"discover, no such method, handshake", true, []string{discover, fails("1", "-32601", ""), thenInitialize, gives("2", `{"protocolVersion":"2025-06-18","capabilities":{}}`)}, []string{"2025-06-18"}},
 		{"discover, not initialized, handshake", true, []string{discover, fails("1", "-32600", ""), thenInitialize, gives("2", `{"protocolVersion":"2024-11-05","capabilities":{}}`)}, []string{"2024-11-05"}},
 		{"discover, no such method, nothing learnt", true, []string{discover, fails("1", "-32601", ""), thenInitialize, fails("2", "-32601", "")}, nil},
@@ -82,4 +85,23 @@ func TestWrongEra(t *testing.T) {
 			require.Len(t, ve.Ours, 1)
 		})
 	}
+}
+
+// TestDiscoverOnceMore: a server that refuses a version which it lists is asked
+// once more.
+func TestDiscoverOnceMore(t *testing.T) {
+	p := newTap(t, newClient{}, jsonrpc.ClientSide)
+	done := make(chan error, 1)
+	go func() {
+		_, err := jsonrpc.Discover[raw](context.Background(), p.conn, &newParams{})
+		done <- err
+	}()
+	p.talk(
+		`< {"jsonrpc":"2.0","id":1,"method":"server/discover","params":"*"}`,
+		`> {"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2026-07-28"}}}`,
+		`< {"jsonrpc":"2.0","id":2,"method":"server/discover","params":"*"}`,
+		`> {"jsonrpc":"2.0","id":2,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}`,
+	)
+	require.NoError(t, <-done)
+	require.Equal(t, jsonrpc.Ready, p.conn.State())
 }
