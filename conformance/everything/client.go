@@ -1,0 +1,338 @@
+package everything
+
+//lint:file-ignore SA1019 The reference client offers the features that the revision retires, too.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	mcp "github.com/goldwire/goldwire/generated/mcp/v20260728"
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/streamhttp"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// Scenario is what the reference client does.
+type Scenario struct {
+	// Name is the official suite's name of it; "" lists what the server offers.
+	Name string
+	// Context is what the suite hands to some scenarios, nil for none.
+	Context wire.Raw
+}
+
+// UnknownScenarioError is a name that the reference client has no scenario for.
+type UnknownScenarioError struct{ Name string }
+
+// Error names the scenarios that there are.
+func (e *UnknownScenarioError) Error() string {
+	return fmt.Sprintf("no scenario is called %q; there are %s", e.Name, strings.Join(slices.Sorted(maps.Keys(scenarios)), ", "))
+}
+
+var scenarios = map[string]func(context.Context, *client) error{
+	"initialize":                          func(context.Context, *client) error { return nil }, // the handshake is all
+	"request-metadata":                    func(context.Context, *client) error { return nil },
+	"tools_call":                          addNumbers,
+	"elicitation-sep1034-client-defaults": callNamed("test_client_elicitation_defaults"),
+	"sse-retry":                           callNamed("test_reconnection"),
+	"http-standard-headers":               useAll,
+	"http-custom-headers":                 callGiven,
+	"http-invalid-tool-headers":           useAll,
+	"json-schema-ref-no-deref":            func(ctx context.Context, c *client) error { _, err := c.tools(ctx); return err },
+	"sep-2322-client-request-state":       answerRounds,
+	"json-schema-2020-12-preservation":    echoSchema,
+}
+
+// Run connects to the server at a URL in the newest revision that it speaks,
+// does what the scenario asks and closes the connection.
+func Run(ctx context.Context, url string, s Scenario) error {
+	do := listAll
+	if s.Name != "" {
+		if do = scenarios[s.Name]; do == nil {
+			return &UnknownScenarioError{s.Name}
+		}
+	}
+	c := &client{context: s.Context, heard: make(chan struct{})}
+	endpoint := streamhttp.URL(url)
+	endpoint.Notices = append(endpoint.Notices, c.notice)
+	var err error
+	if c.RemoteServer, err = connect(ctx, endpoint, c); err != nil {
+		return err
+	}
+	return errors.Join(do(ctx, c), c.Close())
+}
+
+// client is the client in one scenario.
+type client struct {
+	*mcp.RemoteServer
+	context wire.Raw
+	heard   chan struct{}                   // closed when it is settled whether the server can be heard outside of calls
+	between func(ctx context.Context) error // called before the user answers
+}
+
+// notice waits for the stream of what the server sends outside of calls.
+func (c *client) notice(n streamhttp.Notice) {
+	switch n.Kind {
+	case streamhttp.StreamOpened, streamhttp.StreamGivenUp:
+		select {
+		case <-c.heard:
+		default:
+			close(c.heard)
+		}
+	}
+}
+
+func connect(ctx context.Context, d jsonrpc.Dialer, c *client) (*mcp.RemoteServer, error) {
+	return mcp.Connect(ctx, d, mcp.Client{
+		Info: mcp.Implementation{Name: Name + "-client", Title: new("Goldwire reference client"), Version: Version},
+		Elicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			if c.between != nil {
+				if err := c.between(ctx); err != nil {
+					return nil, err
+				}
+			}
+			f, ok := p.(*mcp.ElicitFormParams)
+			if !ok {
+				return &mcp.ElicitResult{Action: mcp.ElicitActionDecline}, nil
+			}
+			return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: fillIn(&f.RequestedSchema)}, nil
+		},
+		CreateMessage: func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "fixture", Content: mcp.NewSamplingContent(text("An answer."))}, nil
+		},
+		ListRoots: func(context.Context, *mcp.ListRootsParams) (*mcp.ListRootsResult, error) {
+			return &mcp.ListRootsResult{Roots: []mcp.Root{{URI: "file:///work"}}}, nil
+		},
+	})
+}
+
+// fillIn fills in a form: the default of each field, or else some value that
+// fits it.
+func fillIn(s *mcp.ElicitSchema) map[string]mcp.ElicitValue {
+	values := map[string]mcp.ElicitValue{}
+	for name, f := range s.Properties {
+		switch f := f.(type) {
+		case *mcp.StringSchema:
+			values[name] = mcp.ElicitValueString(or(f.Default, "text"))
+		case *mcp.NumberSchema:
+			values[name] = mcp.ElicitValueFloat(or(f.Default, or(f.Minimum, or(f.Maximum, 1))))
+		case *mcp.BooleanSchema:
+			values[name] = mcp.ElicitValueBool(or(f.Default, true))
+		case *mcp.UntitledSingleSelectEnumSchema:
+			values[name] = mcp.ElicitValueString(or(f.Default, first(f.Enum)))
+		case *mcp.LegacyTitledEnumSchema:
+			values[name] = mcp.ElicitValueString(or(f.Default, first(f.Enum)))
+		case *mcp.TitledSingleSelectEnumSchema:
+			values[name] = mcp.ElicitValueString(or(f.Default, first(f.OneOf).Const))
+		case *mcp.UntitledMultiSelectEnumSchema:
+			values[name] = mcp.ElicitValueStrings(orList(f.Default, first(f.Items.Enum)))
+		case *mcp.TitledMultiSelectEnumSchema:
+			values[name] = mcp.ElicitValueStrings(orList(f.Default, first(f.Items.AnyOf).Const))
+		}
+	}
+	return values
+}
+
+func or[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}
+
+func orList(list []string, otherwise string) []string {
+	if list == nil {
+		return []string{otherwise}
+	}
+	return list
+}
+
+func first[T any](list []T) (v T) {
+	if len(list) > 0 {
+		v = list[0]
+	}
+	return v
+}
+
+// tools lists the tools.
+func (c *client) tools(ctx context.Context) ([]*mcp.Tool, error) {
+	var list []*mcp.Tool
+	for t, err := range c.Tools(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+// call calls a tool; a failed result is an error.
+func (c *client) call(ctx context.Context, name string, arguments wire.Raw) (*mcp.CallToolResult, error) {
+	res, err := c.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
+	if err == nil && or(res.IsError, false) {
+		err = fmt.Errorf("%s failed: %s", name, res.AppendJSON(nil))
+	}
+	return res, err
+}
+
+// listAll makes use of every list.
+func listAll(ctx context.Context, c *client) error {
+	if c.Server.ListTools != nil {
+		if _, err := c.tools(ctx); err != nil {
+			return err
+		}
+	}
+	if c.Server.ListPrompts != nil {
+		for _, err := range c.Prompts(ctx, nil) {
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if c.Server.ListResources != nil {
+		for _, err := range c.Resources(ctx, nil) {
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// useAll calls every tool, reads every resource and gets every prompt that the
+// server lists.
+func useAll(ctx context.Context, c *client) error {
+	if c.Server.ListTools != nil {
+		list, err := c.tools(ctx)
+		if err != nil {
+			return err
+		}
+		for _, t := range list {
+			if _, err := c.call(ctx, t.Name, anyArguments(t.InputSchema)); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Server.ListResources != nil {
+		for r, err := range c.Resources(ctx, nil) {
+			if err != nil {
+				return err
+			}
+			if _, err := c.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.URI}); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Server.ListPrompts != nil {
+		for p, err := range c.Prompts(ctx, nil) {
+			if err != nil {
+				return err
+			}
+			arguments := map[string]string{}
+			for _, a := range p.Arguments {
+				arguments[a.Name] = "text"
+			}
+			if _, err := c.GetPrompt(ctx, &mcp.GetPromptParams{Name: p.Name, Arguments: arguments}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// anyArguments has a value for each required member that is a text, a number or
+// a truth value.
+func anyArguments(schema wire.Raw) wire.Raw {
+	b := []byte("{")
+	for name := range schema.Get("required").Elems() {
+		key, _ := name.Str()
+		value := `"text"`
+		switch t, _ := schema.Get("properties").Get(key).Get("type").Str(); t {
+		case "integer", "number":
+			value = "1"
+		case "boolean":
+			value = "true"
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, name...), ':'), value...)
+	}
+	return append(b, '}')
+}
+
+func addNumbers(ctx context.Context, c *client) error {
+	if _, err := c.tools(ctx); err != nil {
+		return err
+	}
+	_, err := c.call(ctx, "add_numbers", wire.Raw(`{"a":5,"b":3}`))
+	return err
+}
+
+// callNamed lists the tools and calls one without arguments, once the server can
+// be heard outside of the call.
+func callNamed(name string) func(context.Context, *client) error {
+	return func(ctx context.Context, c *client) error {
+		if _, err := c.tools(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-c.heard:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		_, err := c.call(ctx, name, nil)
+		return err
+	}
+}
+
+// callGiven makes the calls that the context lists: their arguments have to be
+// repeated in headers, by what the list of tools says.
+func callGiven(ctx context.Context, c *client) error {
+	if _, err := c.tools(ctx); err != nil {
+		return err
+	}
+	for given := range c.context.Get("toolCalls").Elems() {
+		name, _ := given.Get("name").Str()
+		if _, err := c.call(ctx, name, given.Get("arguments")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answerRounds calls tools that ask before they answer, and one that has nothing
+// to do with them while an answer is awaited.
+func answerRounds(ctx context.Context, c *client) error {
+	if _, err := c.tools(ctx); err != nil {
+		return err
+	}
+	c.between = func(ctx context.Context) error {
+		_, err := c.call(ctx, "test_mrtr_unrelated", nil)
+		return err
+	}
+	for _, name := range []string{"test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_no_result_type"} {
+		if _, err := c.call(ctx, name, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// echoSchema hands back a schema as it was listed.
+func echoSchema(ctx context.Context, c *client) error {
+	list, err := c.tools(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range list {
+		if t.Name == "json_schema_2020_12_tool" {
+			_, err = c.call(ctx, "json_schema_echo", wire.Raw(`{"schema":`+string(t.InputSchema)+`}`))
+			return err
+		}
+	}
+	return errors.New("no tool json_schema_2020_12_tool is listed")
+}
