@@ -4,6 +4,7 @@
 //	goldwire check -- CMD ARGS…   judge a server that is started as CMD
 //	goldwire check                judge the built-in reference server
 //	goldwire serve                be the reference server, on stdin and stdout
+//	goldwire client URL           be the reference client of a server over HTTP
 //	goldwire requirements         list what is required, and what the checks judge of it
 //
 // Without a command it prints on stderr what commands there are, and ends with

@@ -9,19 +9,28 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/conformance/everything"
+	v20251125 "github.com/goldwire/goldwire/generated/mcp/v20251125"
+	"github.com/goldwire/goldwire/runtime/ssehttp"
 )
 
 // TestServeHTTP holds that the reference server is reached over HTTP in both
-// eras, where it says, until it is told to stop.
+// eras and over HTTP+SSE, where it says, until it is told to stop.
 func TestServeHTTP(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	out, w := io.Pipe()
 	served := make(chan error)
-	go func() { served <- serveHTTP(ctx, ":0", w) }()
-	line, err := bufio.NewReader(out).ReadString('\n')
+	go func() { served <- serveHTTP(ctx, everything.Server(), serveOptions{addr: ":0", sse: true}, w) }()
+	said := bufio.NewReader(out)
+	line, err := said.ReadString('\n')
 	require.NoError(t, err)
 	url := strings.TrimSpace(strings.TrimPrefix(line, "serving at "))
 	require.Regexp(t, `^http://127\.0\.0\.1:[0-9]+/mcp$`, url)
+	line, err = said.ReadString('\n')
+	require.NoError(t, err)
+	sse := strings.TrimSpace(strings.TrimPrefix(line, "serving HTTP+SSE at "))
+	require.Regexp(t, `^http://127\.0\.0\.1:[0-9]+/sse$`, sse)
 
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	post := func(body string, headers ...string) string {
@@ -42,7 +51,12 @@ func TestServeHTTP(t *testing.T) {
 		`"protocolVersion":"2025-11-25"`)
 	require.Contains(t, post(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
 		"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "server/discover"), `"supportedVersions":["2026-07-28"]`)
-	cancel()
+	old, err := v20251125.Connect(t.Context(), ssehttp.URL(sse), v20251125.Client{Info: v20251125.Implementation{Name: "c", Version: "1"}})
+	require.NoError(t, err)
+	_, err = old.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	cancel() // while a client of HTTP+SSE is there
 	require.NoError(t, <-served)
-	require.Error(t, serveHTTP(t.Context(), "nonsense", io.Discard))
+	<-old.Conn().Done()
+	require.Error(t, serveHTTP(t.Context(), everything.Server(), serveOptions{addr: "nonsense"}, io.Discard))
 }
