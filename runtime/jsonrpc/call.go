@@ -411,7 +411,7 @@ func (c *Conn) handOver(ctx context.Context, w *call, buf *buffer, b []byte, sta
 	buf.b = b
 	putBuf(buf)
 	if err == nil {
-		w.sent.Store(true)
+		w.Taken()
 		return nil
 	}
 	if c.take(NewID(w.id)) == nil { // it was completed meanwhile
