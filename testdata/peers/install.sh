@@ -1,6 +1,8 @@
 #!/bin/sh
 # Installs the foreign programs of `make e2e`: Go ones into bin/peers, npm ones
-# into testdata/peers/node/node_modules, node, nginx and haproxy by apt.
+# into testdata/peers/node/node_modules, the official conformance suite and the
+# Node that it wants into testdata/peers/official/node_modules, node, nginx and
+# haproxy by apt.
 set -eu
 cd "$(dirname "$0")"
 mkdir -p ../../bin/peers
@@ -17,3 +19,4 @@ if [ -n "$missing" ]; then
 	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
 fi
 (cd node && npm ci --no-fund --no-audit --loglevel=error)
+(cd official && npm ci --no-fund --no-audit --loglevel=error)
