@@ -1,0 +1,25 @@
+// Package bridge joins clients and a server that differ in transport, in
+// revision, or in both: a Bridge is served like any server, over any transport,
+// and passes what comes on to what a jsonrpc.Dialer reaches.
+//
+//	b := bridge.New(jsonl.Command("my-server"), bridge.Options{})
+//	defer b.Close(context.Background())
+//	http.Handle("/mcp", streamhttp.NewHandler(b))
+//
+// # What is passed
+//
+// Where client and server speak the same revision, messages are passed byte for
+// byte. What changes is what each connection counts for itself: the ids of
+// requests, requestId, progressToken, and the id of a subscription in _meta.
+// Where they differ, messages are converted by package compat, and what the
+// other revision cannot say is logged, each loss once.
+//
+// # Who gets which server
+//
+// Each session of a stateful revision has a server of its own, a child process
+// or a session over HTTP, which ends with it; when the server ends first, what
+// waits for it is answered with an error that says how it ended, and the session
+// ends too, so that the client begins another one. With Options.Shared all
+// sessions share one. Requests of the stateless revision always do. A shared
+// server that has ended is started again for the next request.
+package bridge
