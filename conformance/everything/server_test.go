@@ -1,0 +1,306 @@
+package everything
+
+//lint:file-ignore SA1019 The reference server offers the features that the revision retires, too.
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	mcp "github.com/goldwire/goldwire/generated/mcp/v20260728"
+	"github.com/goldwire/goldwire/runtime/jsonl"
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/streamhttp"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// able is a client that can do everything.
+var able = mcp.ClientCapabilities{
+	Elicitation: &mcp.ClientCapabilitiesElicitation{}, Sampling: &mcp.ClientCapabilitiesSampling{}, Roots: wire.Raw("{}"),
+}
+
+const (
+	said    = `{"action":"accept","content":{"name":"Ada","answer":"Ada","color":"blue","ok":true}}`
+	modeled = `{"role":"assistant","content":{"type":"text","text":"Hi"},"model":"m"}`
+	rooted  = `{"roots":[{"uri":"file:///work"}]}`
+)
+
+// answerAll answers what a result asks for.
+func answerAll(t *testing.T, e *mcp.InputRequiredError) mcp.InputResponses {
+	t.Helper()
+	answers := mcp.InputResponses{}
+	for key, q := range e.InputRequests {
+		switch q.(type) {
+		case *mcp.ElicitRequest:
+			answers[key] = mcp.InputResponse{Raw: wire.Raw(said)}
+		case *mcp.CreateMessageRequest:
+			answers[key] = mcp.InputResponse{Raw: wire.Raw(modeled)}
+		case *mcp.ListRootsRequest:
+			answers[key] = mcp.InputResponse{Raw: wire.Raw(rooted)}
+		default:
+			t.Fatalf("%T", q)
+		}
+	}
+	return answers
+}
+
+func try(name, arguments string, can mcp.ClientCapabilities, answers mcp.InputResponses, state *string) (*mcp.CallToolResult, error) {
+	return callTool(context.Background(), &mcp.CallToolParams{
+		Name: name, Arguments: wire.Raw(arguments), InputResponses: answers, RequestState: state, Meta: mcp.RequestMeta{ClientCapabilities: can},
+	})
+}
+
+func firstRound(t *testing.T, name, arguments string) *mcp.InputRequiredError {
+	t.Helper()
+	_, err := try(name, arguments, able, nil, nil)
+	e, ok := errors.AsType[*mcp.InputRequiredError](err)
+	require.True(t, ok, "%v", err)
+	require.NoError(t, e.Validate())
+	return e
+}
+
+func codeOf(err error) int64 {
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return e.Code
+	}
+	return 0
+}
+
+// TestToolsThatAsk holds what each tool asks for in its rounds, and what it makes
+// of the answers.
+func TestToolsThatAsk(t *testing.T) {
+	for _, c := range []struct {
+		name, arguments string
+		rounds          [][]string // keys
+		state           bool
+		text            string
+	}{
+		{"ask", `{"question":"Who?"}`, [][]string{{"answer"}}, true, "answer: Ada"},
+		{"sample", `{"prompt":"Say hi"}`, [][]string{{"sample"}}, true, "Hi"},
+		{"roots", `{}`, [][]string{{"roots"}}, true, "file:///work"},
+		{"test_sampling", `{"prompt":"Say hi"}`, [][]string{{"answer"}}, false, "The model says: Hi"},
+		{"test_elicitation", `{"message":"Who?"}`, [][]string{{"answer"}}, false, "The user's answer: accept, answer: Ada, color: blue, name: Ada, ok: true"},
+		{"test_input_required_result_elicitation", `{}`, [][]string{{"user_name"}}, false, "Hello, Ada!"},
+		{"test_input_required_result_sampling", `{}`, [][]string{{"capital"}}, false, "The model says: Hi"},
+		{"test_input_required_result_list_roots", `{}`, [][]string{{"roots"}}, false, "The roots are file:///work"},
+		{"test_input_required_result_request_state", `{}`, [][]string{{"confirm"}}, true, "state-ok, the user said accept"},
+		{"test_input_required_result_multiple_inputs", `{}`, [][]string{{"greeting", "roots", "user_name"}}, true, "Hi, Ada: file:///work"},
+		{"test_input_required_result_multi_round", `{}`, [][]string{{"step1"}, {"step2"}}, true, "Ada likes blue."},
+		{"test_input_required_result_capabilities", `{}`, [][]string{{"greeting", "roots", "user_name"}}, false, "The client said: Ada, Hi, file:///work"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var answers mcp.InputResponses
+			var state *string
+			for _, keys := range c.rounds {
+				_, err := try(c.name, c.arguments, able, answers, state)
+				e, ok := errors.AsType[*mcp.InputRequiredError](err)
+				require.True(t, ok, "%v", err)
+				require.Equal(t, keys, slices.Sorted(maps.Keys(e.InputRequests)))
+				require.Equal(t, c.state, e.RequestState != nil)
+				require.False(t, state != nil && *state == *e.RequestState, "a state of its own for each round")
+				answers, state = answerAll(t, e), e.RequestState
+			}
+			res, err := try(c.name, c.arguments, able, answers, state)
+			require.NoError(t, err)
+			require.Equal(t, c.text, res.Content[0].(*mcp.TextContent).Text)
+
+			_, err = try(c.name, c.arguments, mcp.ClientCapabilities{}, nil, nil)
+			if c.name != "test_input_required_result_capabilities" {
+				require.Equal(t, jsonrpc.CodeMissingClientCapability, codeOf(err), "%v", err)
+			}
+		})
+	}
+}
+
+// TestAnswersThatDoNotFit holds that a missing answer is asked for again, an
+// answer of another kind refused, and one that nobody asked for passed over.
+func TestAnswersThatDoNotFit(t *testing.T) {
+	const name = "test_input_required_result_elicitation"
+	answer := func(pairs ...string) mcp.InputResponses {
+		r := mcp.InputResponses{}
+		for i := 0; i < len(pairs); i += 2 {
+			r[pairs[i]] = mcp.InputResponse{Raw: wire.Raw(pairs[i+1])}
+		}
+		return r
+	}
+	_, err := try(name, "{}", able, answer("user", said), nil)
+	_, ok := errors.AsType[*mcp.InputRequiredError](err)
+	require.True(t, ok, "%v", err)
+	_, err = try(name, "{}", able, answer("user_name", "12345"), nil)
+	require.Equal(t, jsonrpc.CodeInvalidParams, codeOf(err), "%v", err)
+	res, err := try(name, "{}", able, answer("user_name", said, "other", "1"), nil)
+	require.NoError(t, err)
+	require.Equal(t, "Hello, Ada!", res.Content[0].(*mcp.TextContent).Text)
+}
+
+// TestCapabilitiesDecideWhatIsAsked holds that a client is asked for nothing that
+// it does not declare.
+func TestCapabilitiesDecideWhatIsAsked(t *testing.T) {
+	const name = "test_input_required_result_capabilities"
+	_, err := try(name, "{}", mcp.ClientCapabilities{Sampling: &mcp.ClientCapabilitiesSampling{}}, nil, nil)
+	e, ok := errors.AsType[*mcp.InputRequiredError](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, []string{"greeting"}, slices.Sorted(maps.Keys(e.InputRequests)))
+	_, err = try("ask", `{"question":"Who?"}`, mcp.ClientCapabilities{Elicitation: &mcp.ClientCapabilitiesElicitation{URL: wire.Raw("{}")}}, nil, nil)
+	require.Equal(t, jsonrpc.CodeMissingClientCapability, codeOf(err), "a client that sends its user to pages shows no forms")
+}
+
+// TestStateIsHeld holds that a state is good for the request that it was given
+// out for, unchanged and for an hour.
+func TestStateIsHeld(t *testing.T) {
+	const name, arguments = "ask", `{"question":"Who?"}`
+	synctest.Test(t, func(t *testing.T) {
+		e := firstRound(t, name, arguments)
+		state, answers := *e.RequestState, answerAll(t, e)
+		good := func(arguments string) error {
+			_, err := try(name, arguments, able, answers, &state)
+			return err
+		}
+		refused := func(why, name, arguments string, state *string) {
+			t.Helper()
+			_, err := try(name, arguments, able, answers, state)
+			require.Equal(t, jsonrpc.CodeInvalidParams, codeOf(err), "%s: %v", why, err)
+		}
+		require.NoError(t, good(arguments))
+		require.NoError(t, good(` { "question" : "Who?" } `), "the same arguments")
+		refused("other arguments", name, `{"question":"When?"}`, &state)
+		refused("another tool", "test_input_required_result_request_state", `{}`, &state)
+		refused("no state", name, arguments, nil)
+		refused("longer", name, arguments, new(state+"x"))
+		for i := range state {
+			refused("shorter", name, arguments, new(state[:i]))
+			refused("changed", name, arguments, new(state[:i]+strings.Map(func(r rune) rune { return r ^ 1 }, state[i:i+1])+state[i+1:]))
+		}
+		time.Sleep(stateTime - time.Second)
+		require.NoError(t, good(arguments))
+		time.Sleep(2 * time.Second)
+		refused("too old", name, arguments, &state)
+	})
+}
+
+// TestEveryFixtureWorks uses all that the server lists as a client that answers
+// whatever it is asked.
+func TestEveryFixtureWorks(t *testing.T) {
+	here, there := jsonl.InMemory()
+	served := make(chan error, 1)
+	go func() { served <- jsonrpc.Serve(context.Background(), there, New()) }()
+	c := &client{}
+	var err error
+	c.RemoteServer, err = connect(t.Context(), here, c)
+	require.NoError(t, err)
+	list, err := c.tools(t.Context())
+	require.NoError(t, err)
+	require.Len(t, list, len(tools))
+	_, err = c.call(t.Context(), list[0].Name, wire.Raw("{}"))
+	require.NoError(t, err, "the first tool takes no arguments")
+	arguments := map[string]string{"log": `{"level":"info","message":"x"}`, "change": `{"list":"tools"}`}
+	fails := []string{"fail", "test_error_handling"}
+	for _, tool := range list {
+		a := anyArguments(tool.InputSchema)
+		if given, ok := arguments[tool.Name]; ok {
+			a = wire.Raw(given)
+		}
+		res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool.Name, Arguments: a})
+		require.NoError(t, err, tool.Name)
+		require.NoError(t, res.Validate(), tool.Name)
+		require.NotEmpty(t, res.Content, tool.Name)
+		require.Equal(t, slices.Contains(fails, tool.Name), or(res.IsError, false), "%s: %s", tool.Name, res.AppendJSON(nil))
+	}
+	for p, err := range c.Prompts(t.Context(), nil) {
+		require.NoError(t, err)
+		given := map[string]string{}
+		for _, a := range p.Arguments {
+			given[a.Name] = "x-" + a.Name
+		}
+		res, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: p.Name, Arguments: given})
+		require.NoError(t, err, p.Name)
+		require.NoError(t, res.Validate(), p.Name)
+		for _, value := range given {
+			require.Contains(t, string(res.AppendJSON(nil)), value)
+		}
+		for name := range given {
+			_, err := c.Complete(t.Context(), &mcp.CompleteParams{Ref: &mcp.PromptReference{Name: p.Name}, Argument: mcp.CompleteArgument{Name: name}})
+			require.NoError(t, err)
+		}
+	}
+	for r, err := range c.Resources(t.Context(), nil) {
+		require.NoError(t, err)
+		res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: r.URI})
+		require.NoError(t, err, r.URI)
+		require.NoError(t, res.Validate(), r.URI)
+	}
+	require.NoError(t, c.Close())
+	require.NoError(t, <-served)
+}
+
+// TestTemplates holds which URIs the templates make.
+func TestTemplates(t *testing.T) {
+	for uri, text := range map[string]string{
+		"note:///Ada":              "A note about Ada.",
+		"test://template/123/data": `{"id":"123"}`,
+		"test://static-text":       "This text never changes.",
+	} {
+		c, ok := read(uri).(*mcp.TextResourceContents)
+		require.True(t, ok, uri)
+		require.Equal(t, text, c.Text)
+		require.Equal(t, uri, c.URI)
+	}
+	for _, uri := range []string{"", "note:///", "note:///a/b", "test://template//data", "test://template/123/dat", "test://template/a/b/data", "test://other"} {
+		require.Nil(t, read(uri), uri)
+	}
+}
+
+// TestRun holds that the client lists what the server offers, and what it says of
+// scenarios and servers that are not there.
+func TestRun(t *testing.T) {
+	h := streamhttp.NewHandler(New())
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	defer h.Close()
+	require.NoError(t, Run(t.Context(), srv.URL, Scenario{}))
+	require.ErrorContains(t, Run(t.Context(), srv.URL, Scenario{Name: "tools_call"}), "add_numbers")
+	err := Run(t.Context(), srv.URL, Scenario{Name: "auth/dpop"})
+	_, ok := errors.AsType[*UnknownScenarioError](err)
+	require.True(t, ok, "%v", err)
+	require.ErrorContains(t, err, "http-custom-headers")
+	require.Error(t, Run(t.Context(), "nonsense", Scenario{}))
+}
+
+// TestFillIn holds that a form's defaults win, and that what has none gets a value
+// that fits.
+func TestFillIn(t *testing.T) {
+	form := func(text string) *mcp.ElicitSchema {
+		s := &mcp.ElicitSchema{}
+		require.NoError(t, s.UnmarshalJSON([]byte(text)))
+		return s
+	}
+	for text, want := range map[string]string{
+		`{"type":"string"}`:                                                    `"text"`,
+		`{"type":"string","default":""}`:                                       `""`,
+		`{"type":"integer"}`:                                                   `1`,
+		`{"type":"number","minimum":2.5}`:                                      `2.5`,
+		`{"type":"number","maximum":-1}`:                                       `-1`,
+		`{"type":"number","default":95.5,"minimum":1}`:                         `95.5`,
+		`{"type":"boolean"}`:                                                   `true`,
+		`{"type":"boolean","default":false}`:                                   `false`,
+		`{"type":"string","enum":["a","b"]}`:                                   `"a"`,
+		`{"type":"string","enum":["a","b"],"default":"b"}`:                     `"b"`,
+		`{"type":"string","enum":["a","b"],"enumNames":["A","B"]}`:             `"a"`,
+		`{"type":"string","oneOf":[{"const":"a","title":"A"}]}`:                `"a"`,
+		`{"type":"array","items":{"type":"string","enum":["a","b"]}}`:          `["a"]`,
+		`{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}}`:       `["a"]`,
+		`{"type":"array","items":{"type":"string","enum":["a"]},"default":[]}`: `[]`,
+	} {
+		got := fillIn(form(`{"type":"object","properties":{"f":` + text + `}}`))
+		f := got["f"]
+		require.JSONEq(t, want, string(f.AppendJSON(nil)), text)
+	}
+}
