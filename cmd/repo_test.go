@@ -48,6 +48,7 @@ var rules = []rule{
 	{"runtime/args", []string{"runtime/wire", "runtime/jsonrpc"}, []string{"github.com/goccy/go-json", "github.com/google/jsonschema-go"}},
 	{"runtime/compat", []string{"runtime/*", "generated/mcp/*"}, nil},
 	{"generated/mcp/v*", []string{"runtime/wire", "runtime/jsonrpc", "runtime/revision"}, nil},
+	{"generated/mcp/step*", []string{"generated/mcp/v*", "runtime/wire", "runtime/jsonrpc"}, nil},
 
 	{"conformance/validate", []string{"spec", "runtime/wire"}, []string{"github.com/santhosh-tekuri/jsonschema/v5"}},
 	{"conformance/catalogue", []string{"spec", "runtime/revision"}, []string{"github.com/goccy/go-yaml"}},

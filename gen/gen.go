@@ -31,12 +31,18 @@ func Generate(fsys fs.FS) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	var steps []*ir.StepPackage
 	for i := 1; i < len(pkgs); i++ {
 		if err := compare(pkgs[i-1], pkgs[i]); err != nil {
 			return nil, err
 		}
+		s, err := delta.Step(pkgs[i-1], pkgs[i])
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, s)
 	}
-	out, err := emitAll(pkgs)
+	out, err := emitAll(pkgs, steps)
 	if err != nil {
 		return nil, err
 	}
@@ -49,22 +55,33 @@ func Generate(fsys fs.FS) (map[string][]byte, error) {
 }
 
 // emitAll prints packages, several at a time: printing takes nearly all of the
-// generator's time, and packages share nothing.
-func emitAll(pkgs []*ir.Package) (map[string][]byte, error) {
-	files := make([]map[string][]byte, len(pkgs))
-	errs := make([]error, len(pkgs))
+// generator's time, and packages share nothing that is written to.
+func emitAll(pkgs []*ir.Package, steps []*ir.StepPackage) (map[string][]byte, error) {
+	type job struct {
+		dir   string
+		print func() (map[string][]byte, error)
+		files map[string][]byte
+		err   error
+	}
+	var jobs []*job
+	for _, p := range pkgs {
+		jobs = append(jobs, &job{dir: p.Dir, print: func() (map[string][]byte, error) { return emit.Package(p) }})
+	}
+	for _, s := range steps {
+		jobs = append(jobs, &job{dir: s.Dir, print: func() (map[string][]byte, error) { return emit.Step(s) }})
+	}
 	var wg sync.WaitGroup
-	for i, p := range pkgs {
-		wg.Go(func() { files[i], errs[i] = emit.Package(p) })
+	for _, j := range jobs {
+		wg.Go(func() { j.files, j.err = j.print() })
 	}
 	wg.Wait()
 	out := map[string][]byte{}
-	for i, p := range pkgs {
-		if errs[i] != nil {
-			return nil, errs[i]
+	for _, j := range jobs {
+		if j.err != nil {
+			return nil, j.err
 		}
-		for name, data := range files[i] {
-			out[path.Join(p.Dir, name)] = data
+		for name, data := range j.files {
+			out[path.Join(j.dir, name)] = data
 		}
 	}
 	return out, nil

@@ -75,22 +75,22 @@ func (e *Error) Is(target error) bool {
 }
 
 // Under returns err with prefix put before its path, for a raw value that is decoded on its own later: the prefix is the
-// path of that value. Errors that are not an *Error come back as they are.
+// path of that value. Errors that are neither an *Error nor a *ConvertError come back as they are.
 func Under(prefix string, err error) error {
-	e, ok := err.(*Error)
-	if !ok || prefix == "" {
+	if prefix == "" {
 		return err
 	}
-	c := *e
-	switch {
-	case c.Path == "":
-		c.Path = prefix
-	case c.Path[0] == '[':
-		c.Path = prefix + c.Path
-	default:
-		c.Path = prefix + "." + c.Path
+	switch e := err.(type) {
+	case *Error:
+		c := *e
+		c.Path = under(prefix, c.Path)
+		return &c
+	case *ConvertError:
+		c := *e
+		c.Path = under(prefix, c.Path)
+		return &c
 	}
-	return &c
+	return err
 }
 
 // Problem is something that lenient decoding passed over.
