@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -146,15 +147,32 @@ func (in *inbound) mayAsk(re ResultError) error {
 	if !ok || !in.svc.rules.Stateless {
 		return nil
 	}
+	return mayAsk(func(name string) *Method { return in.svc.methods[name] }, in.metadata().ClientCapabilities, need)
+}
+
+// MayAsk holds that a request for input asks for something, and only for what a
+// client declared in its capabilities, nil for none: otherwise it returns an
+// *Error, CodeMissingClientCapability. methods is the table of the revision that
+// the request for input is written in.
+func MayAsk(methods []Method, capabilities wire.Appender, need InputRequired) error {
+	return mayAsk(func(name string) *Method {
+		if i := slices.IndexFunc(methods, func(m Method) bool { return m.Name == name }); i >= 0 {
+			return &methods[i]
+		}
+		return nil
+	}, capabilities, need)
+}
+
+func mayAsk(method func(name string) *Method, capabilities wire.Appender, need InputRequired) error {
 	var declared wire.Raw
-	if a := in.metadata().ClientCapabilities; a != nil {
-		declared = a.AppendJSON(nil)
+	if capabilities != nil {
+		declared = capabilities.AppendJSON(nil)
 	}
 	asks := false
 	lacks := map[string]any{}
 	for key, q := range need.Inputs() {
 		asks = true
-		m := in.svc.methods[q.Method]
+		m := method(q.Method)
 		if m == nil {
 			continue // an extension's
 		}
