@@ -1,5 +1,5 @@
 // Package compat lets one program speak with peers of several revisions of the
-// protocol: [Revisions] serves them, [Dial] finds out what a server speaks.
+// protocol: [Revisions] serves them, [DialRevisions] finds out what a server speaks.
 package compat
 
 import (

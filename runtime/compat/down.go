@@ -1,0 +1,247 @@
+package compat
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	step "github.com/goldwire/goldwire/generated/mcp/step20260728"
+	older "github.com/goldwire/goldwire/generated/mcp/v20251125"
+	newer "github.com/goldwire/goldwire/generated/mcp/v20260728"
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// This file makes a server of 2026-07-28 one of 2025-11-25.
+
+// maxRounds bounds how often a handler may ask for input in one request.
+const maxRounds = 10
+
+// down is a server of 2026-07-28 that clients of 2025-11-25 call.
+type down struct {
+	server newer.Server
+	// remote says that the server is another peer's, which our own client
+	// answers when it asks for something. Otherwise the client that calls is
+	// asked.
+	remote bool
+	level  func() string // remote: the log level that is asked for, "" for none
+}
+
+// asNewer is how its handlers see those clients.
+var asNewer = &jsonrpc.As{Revision: newer.Revision}
+
+// serve makes the server of 2025-11-25.
+func (d *down) serve() older.Server {
+	s := &d.server
+	out := older.Server{
+		Instructions:         s.Instructions,
+		PromptsListChanged:   s.PromptsListChanged,
+		ResourcesListChanged: s.ResourcesListChanged,
+		ToolsListChanged:     s.ToolsListChanged,
+		Experimental:         s.Experimental,
+		Unknown:              s.Unknown,
+		UnknownNotification:  s.UnknownNotification,
+		Options:              s.Options,
+		Hub:                  s.Hub,
+
+		Complete:              downFunc(d, newer.MethodCompletionComplete, step.UpgradeCompleteParams, plain(d, s.Complete), step.DowngradeCompleteResult),
+		ListPrompts:           downFunc(d, newer.MethodPromptsList, step.UpgradeListPromptsParams, plain(d, s.ListPrompts), step.DowngradeListPromptsResult),
+		ListResources:         downFunc(d, newer.MethodResourcesList, step.UpgradeListResourcesParams, plain(d, s.ListResources), step.DowngradeListResourcesResult),
+		ListResourceTemplates: downFunc(d, newer.MethodResourcesTemplatesList, step.UpgradeListResourceTemplatesParams, plain(d, s.ListResourceTemplates), step.DowngradeListResourceTemplatesResult),
+		ListTools:             downFunc(d, newer.MethodToolsList, step.UpgradeListToolsParams, plain(d, s.ListTools), step.DowngradeListToolsResult),
+		GetPrompt:             downFunc(d, newer.MethodPromptsGet, step.UpgradeGetPromptParams, rounds(d, s.GetPrompt), step.DowngradeGetPromptResult),
+		ReadResource:          downFunc(d, newer.MethodResourcesRead, step.UpgradeReadResourceParams, rounds(d, s.ReadResource), step.DowngradeReadResourceResult),
+		CallTool:              downFunc(d, newer.MethodToolsCall, step.UpgradeCallToolParams, rounds(d, s.CallTool), step.DowngradeCallToolResult),
+	}
+	if info, err := step.DowngradeImplementation(&s.Info, nil); err == nil {
+		out.Info = *info
+	}
+	if s.Logging {
+		// The runtime keeps the level, and Peer.Log to it.
+		out.SetLevel = func(context.Context, *older.SetLevelParams) (*older.EmptyResult, error) { return nil, nil }
+	}
+	if s.ResourcesSubscribe {
+		// What a client subscribed to is kept by the runtime, and the Hub
+		// tells it.
+		out.Subscribe = func(ctx context.Context, p *older.SubscribeParams) (*older.EmptyResult, error) {
+			if s.AllowURI != nil && !s.AllowURI(jsonrpc.WithPeer(ctx, asNewer, nil), p.URI) {
+				return nil, notFound(p.URI)
+			}
+			return nil, nil
+		}
+		out.Unsubscribe = func(context.Context, *older.UnsubscribeParams) (*older.EmptyResult, error) { return nil, nil }
+	}
+	return out
+}
+
+func notFound(uri string) *jsonrpc.Error {
+	e := jsonrpc.NewError(jsonrpc.CodeResourceNotFound, "resource not found")
+	e.Data = append(wire.AppendString([]byte(`{"uri":`), uri), '}')
+	return e
+}
+
+// downFunc wraps the handler of one method. A nil f stays nil.
+func downFunc[P, Q, R, S any](d *down, method string, up func(*P, *wire.Env) (*Q, error), f func(context.Context, *Q) (*R, error), dn func(*R, *wire.Env) (*S, error)) func(context.Context, *P) (*S, error) {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, p *P) (*S, error) {
+		e := d.env(ctx)
+		q, err := up(p, &e)
+		e.Report(method + " params")
+		if err != nil {
+			return nil, badParams(err)
+		}
+		r, err := f(ctx, q)
+		if err != nil {
+			return nil, step.DowngradeError(method, err)
+		}
+		if r == nil {
+			return nil, nil
+		}
+		out, err := dn(r, &e)
+		e.Report(method + " result")
+		if err != nil {
+			return nil, badResult(method, err)
+		}
+		return out, nil
+	}
+}
+
+// env is what a conversion of a client's request has to know: what the session
+// said once, each request of 2026-07-28 says.
+func (d *down) env(ctx context.Context) wire.Env {
+	e := wire.EnvOf(ctx)
+	if d.remote {
+		e.LogLevel = d.level()
+		return e
+	}
+	e.Meta = jsonrpc.PeerOf(ctx).Once(d, func() any { return factsOf(ctx) })
+	if d.server.Logging {
+		e.LogLevel = jsonrpc.PeerOf(ctx).LogLevel()
+	}
+	return e
+}
+
+// factsOf is what a client of 2025-11-25 said when it began the session, as the
+// _meta of 2026-07-28.
+func factsOf(ctx context.Context) *newer.RequestMeta {
+	m := &newer.RequestMeta{ProtocolVersion: newer.Revision}
+	peer := older.Peer(ctx)
+	if c := peer.Capabilities(); c != nil {
+		if c, err := step.UpgradeClientCapabilities(c, nil); err == nil {
+			m.ClientCapabilities = *c
+		}
+	}
+	if i := peer.Info(); i != nil {
+		m.ClientInfo, _ = step.UpgradeImplementation(i, nil)
+	}
+	return m
+}
+
+// plain calls a handler that asks for nothing.
+func plain[P, R any](d *down, f func(context.Context, *P) (*R, error)) func(context.Context, *P) (*R, error) {
+	if f == nil || d.remote {
+		return f
+	}
+	return func(ctx context.Context, p *P) (*R, error) { return f(jsonrpc.WithPeer(ctx, asNewer, p), p) }
+}
+
+// rounds calls a handler that may ask for input: it asks the client, and calls
+// the handler again with the answers, until that has a result.
+func rounds[P, R any, PP interface {
+	jsonrpc.InputParams[P]
+}](d *down, f func(context.Context, PP) (*R, error)) func(context.Context, PP) (*R, error) {
+	if f == nil || d.remote {
+		return f
+	}
+	return func(ctx context.Context, p PP) (*R, error) {
+		for round := 1; ; round++ {
+			r, err := f(jsonrpc.WithPeer(ctx, asNewer, p), p)
+			need, asks := errors.AsType[*newer.InputRequiredError](err)
+			if !asks {
+				return r, err
+			}
+			if round == maxRounds {
+				return nil, fmt.Errorf("the handler still asks for input after %d rounds", maxRounds)
+			}
+			if err := jsonrpc.MayAsk(newer.Methods, p.Metadata().ClientCapabilities, need); err != nil {
+				return nil, err
+			}
+			answers, err := ask(ctx, need)
+			if err != nil {
+				return nil, err
+			}
+			q := PP(new(P))
+			*q = *p
+			q.SetInputs(answers, need.RequestState)
+			p = q
+		}
+	}
+}
+
+// ask sends a handler's requests for input to its client, one after the other.
+func ask(ctx context.Context, need *newer.InputRequiredError) (map[string]wire.Raw, error) {
+	peer := older.Peer(ctx)
+	var answers map[string]wire.Raw
+	for key, q := range need.Inputs() {
+		r, err := askOne(ctx, peer, need.InputRequests[key])
+		if err != nil {
+			if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+				return nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%s: the client answered: %s (%d)", q.Method, e.Message, e.Code)
+			}
+			return nil, fmt.Errorf("%s (%q): %w", q.Method, key, err)
+		}
+		if answers == nil {
+			answers = make(map[string]wire.Raw, len(need.InputRequests))
+		}
+		answers[key] = r.AppendJSON(nil)
+	}
+	return answers, nil
+}
+
+func askOne(ctx context.Context, peer older.RemoteClient, q newer.InputRequest) (wire.Appender, error) {
+	e := wire.EnvOf(ctx)
+	if e.ElicitationID == nil {
+		e.ElicitationID = rand.Text
+	}
+	switch q := q.(type) {
+	case *newer.ElicitRequest:
+		return asked(ctx, q.Params, &e, step.DowngradeElicitParams, peer.Elicit, step.UpgradeElicitResult)
+	case *newer.CreateMessageRequest:
+		return asked(ctx, &q.Params, &e, step.DowngradeCreateMessageParams, peer.CreateMessage, step.UpgradeCreateMessageResult)
+	case *newer.ListRootsRequest:
+		return asked(ctx, q.Params, &e, step.DowngradeListRootsParams, peer.ListRoots, step.UpgradeListRootsResult)
+	}
+	return nil, errors.New("a client of 2025-11-25 cannot be asked for it")
+}
+
+// asked converts a request, makes it, and converts the result.
+func asked[P, Q, R, S any, PS interface {
+	*S
+	wire.Appender
+}](ctx context.Context, p P, e *wire.Env, dn func(P, *wire.Env) (Q, error), call func(context.Context, Q) (*R, error), up func(*R, *wire.Env) (PS, error)) (wire.Appender, error) {
+	q, err := dn(p, e)
+	if err != nil {
+		return nil, err
+	}
+	r, err := call(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return up(r, e)
+}
+
+// badParams is the answer to params that the handler's revision cannot say.
+func badParams(err error) error {
+	if c, ok := errors.AsType[*wire.ConvertError](err); ok {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "params: " + c.Error(), Cause: err}
+	}
+	return err
+}
+
+// badResult is the answer where the client's revision cannot say the result.
+func badResult(method string, err error) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("%s: the result cannot be said in the client's revision: %v", method, err), Cause: err}
+}
