@@ -83,6 +83,7 @@ type Bridge struct {
 	closed   bool
 	opening  int
 	sessions map[*jsonrpc.Conn]*session
+	err      error           // of Err
 	converts map[string]bool // by what a client speaks: the server speaks something else
 }
 
@@ -183,6 +184,14 @@ func (b *Bridge) Stats() Stats {
 		}
 	}
 	return s
+}
+
+// Err says why the server of a session has ended by itself, the last one of
+// several; nil if none has.
+func (b *Bridge) Err() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
 }
 
 // Close ends all servers, and waits for that as long as ctx. Sessions end with

@@ -134,6 +134,11 @@ func (b *Bridge) watch(down *jsonrpc.Conn, r route) {
 	case <-b.ctx.Done():
 	case <-up.Done():
 		b.ended(up)
+		b.mu.Lock()
+		if b.err = up.Err(); b.err == nil {
+			b.err = jsonrpc.ErrClosed
+		}
+		b.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 		_ = down.Drain(ctx) // what waits is answered by now, or about to be
 		cancel()
