@@ -824,11 +824,11 @@ func (c *Conn) notify(ctx context.Context, in *inbound, method string, params wi
 	}
 	if svc.rules.Listen && c.side == ServerSide {
 		if t, ok := topicOf(method); ok { // these travel on listen streams only
-			uri := ""
+			var raw wire.Raw
 			if params != nil {
-				uri, _ = wire.Raw(params.AppendJSON(nil)).Get("uri").Str()
+				raw = params.AppendJSON(nil)
 			}
-			svc.hub.publish(ctx, t, uri)
+			svc.hub.publish(ctx, changeOf(t, raw))
 			return nil
 		}
 	}

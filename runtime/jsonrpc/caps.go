@@ -6,25 +6,36 @@ import (
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
+// extensionPath begins the path of an extension: all the rest is its
+// identifier, which may hold dots.
+const extensionPath = "extensions."
+
+// pathNames are the members that a path leads through.
+func pathNames(path string) []string {
+	if id, ok := strings.CutPrefix(path, extensionPath); ok {
+		return []string{"extensions", id}
+	}
+	return strings.Split(path, ".")
+}
+
 // advertised reports whether capabilities hold a path such as
-// "resources.subscribe". A member that is false or null does not count.
+// "resources.subscribe", or "extensions.io.modelcontextprotocol/tasks". A
+// member that is false or null does not count.
 func advertised(capabilities wire.Raw, path string) bool {
-	for v := capabilities; ; {
-		name, rest, more := strings.Cut(path, ".")
+	v := capabilities
+	names := pathNames(path)
+	for i, name := range names {
 		v = v.Get(name)
 		switch v.Kind() {
 		case wire.KindNone, wire.KindNull:
 			return false
 		case wire.KindBool:
-			if on, _ := v.Bool(); !on || more {
+			if on, _ := v.Bool(); !on || i < len(names)-1 {
 				return false
 			}
 		}
-		if !more {
-			return true
-		}
-		path = rest
 	}
+	return true
 }
 
 // grants is advertised where a parent without members may stand for the path
@@ -45,13 +56,13 @@ func grants(capabilities wire.Raw, path string, orEmpty bool) bool {
 
 // gate says which methods may be sent on a connection.
 type gate struct {
-	missing map[string]string // method -> the capability that is not there
+	missing map[string]*NotAdvertisedError // by method
 }
 
 // newGate works out what side may send: own and peer are the capabilities of
 // either side, nil when unknown (then nothing is refused because of them).
 func newGate(methods []Method, side Side, own, peer wire.Raw) *gate {
-	g := &gate{missing: map[string]string{}}
+	g := &gate{missing: map[string]*NotAdvertisedError{}}
 	for i := range methods {
 		m := &methods[i]
 		for _, path := range m.Capabilities {
@@ -61,7 +72,7 @@ func newGate(methods []Method, side Side, own, peer wire.Raw) *gate {
 				caps = own
 			}
 			if caps != nil && bare != "" && !advertised(caps, bare) {
-				g.missing[m.Name] = bare
+				g.missing[m.Name] = &NotAdvertisedError{Method: m.Name, Capability: bare, Own: who == side}
 				break
 			}
 		}
@@ -100,8 +111,8 @@ func (g *gate) check(method string) error {
 	if g == nil {
 		return nil
 	}
-	if c, ok := g.missing[method]; ok {
-		return &NotAdvertisedError{Method: method, Capability: c}
+	if e := g.missing[method]; e != nil {
+		return e
 	}
 	return nil
 }

@@ -626,8 +626,7 @@ func (c *Conn) relayed(env *envelope) bool {
 		return false
 	}
 	if t, ok := topicOf(env.method); ok {
-		uri, _ := env.params.Get("uri").Str()
-		return h.publish(endedContext, t, uri)
+		return h.publish(endedContext, changeOf(t, env.params))
 	}
 	if env.method == methodMessage {
 		return h.message(endedContext, rawAppender(env.params))

@@ -107,15 +107,19 @@ var (
 	ErrResultType    = errors.New("unknown result type")
 )
 
-// NotAdvertisedError is a call that was not sent because the peer does not
-// advertise the capability for it. errors.Is(err, ErrNotAdvertised).
+// NotAdvertisedError is a call that was not sent because the peer, or this side,
+// does not advertise the capability for it. errors.Is(err, ErrNotAdvertised).
 type NotAdvertisedError struct {
 	Method     string // that was to be called or sent
 	Capability string // path, "resources.subscribe"
+	Own        bool   // it is this side that does not
 }
 
 // Error names the method and the capability.
 func (e *NotAdvertisedError) Error() string {
+	if e.Own {
+		return fmt.Sprintf("%s: this side does not advertise %s", e.Method, e.Capability)
+	}
 	return fmt.Sprintf("%s: the peer does not advertise %s", e.Method, e.Capability)
 }
 

@@ -3,6 +3,9 @@ package jsonrpc
 import (
 	"context"
 	"fmt"
+	"maps"
+
+	"github.com/goldwire/goldwire/runtime/wire"
 )
 
 // Feature is one capability with the parts of a Server or Client that make it.
@@ -85,6 +88,29 @@ func RequireCapability(c *Conn, method, path string, byDefault bool) error {
 		return nil
 	}
 	return &NotAdvertisedError{Method: method, Capability: path}
+}
+
+// WithExtension returns a map of extensions with one more that has no settings,
+// unless it is there already. The given map stays as it is.
+func WithExtension(extensions map[string]wire.Raw, id string) map[string]wire.Raw {
+	if extensions[id] != nil {
+		return extensions
+	}
+	out := make(map[string]wire.Raw, len(extensions)+1)
+	maps.Copy(out, extensions)
+	out[id] = wire.Raw("{}")
+	return out
+}
+
+// WithoutExtension returns a map of extensions without one. The given map stays
+// as it is.
+func WithoutExtension(extensions map[string]wire.Raw, id string) map[string]wire.Raw {
+	if extensions[id] == nil {
+		return extensions
+	}
+	out := maps.Clone(extensions)
+	delete(out, id)
+	return out
 }
 
 // AllowNil wraps the handler of a request whose result has nothing in it, so

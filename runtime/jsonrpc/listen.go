@@ -20,15 +20,39 @@ const (
 	topicPrompts
 	topicResources
 	topicUpdated
+	topicTasks
 	topics
 )
 
+// The topics from topicUpdated on are about single things: a client names those
+// that it wants to hear of.
+const topicLists = topicUpdated
+
 var topicMethods = [topics]string{
 	"notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed", "notifications/resources/updated",
+	"notifications/tasks",
 }
 
 // The members of params.notifications of subscriptions/listen.
-var topicMembers = [topics]string{"toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions"}
+var topicMembers = [topics]string{"toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions", "taskIds"}
+
+// topicKeys are the members of the notifications' params that name the thing.
+var topicKeys = [topics]string{topicUpdated: "uri", topicTasks: "taskId"}
+
+// tasksCapability is what a client declares to listen for tasks.
+const tasksCapability = extensionPath + "io.modelcontextprotocol/tasks"
+
+// changeOf is the change that a notification tells of.
+func changeOf(t topic, params wire.Raw) change {
+	m := change{t: t}
+	if topicKeys[t] != "" {
+		m.key, _ = params.Get(topicKeys[t]).Str()
+	}
+	if t == topicTasks {
+		m.params = params
+	}
+	return m
+}
 
 func topicOf(method string) (topic, bool) {
 	for t, m := range topicMethods {
@@ -65,16 +89,25 @@ type Hub struct {
 }
 
 // ToolsListChanged says that the list of tools changed.
-func (h *Hub) ToolsListChanged(ctx context.Context) { h.publish(ctx, topicTools, "") }
+func (h *Hub) ToolsListChanged(ctx context.Context) { h.publish(ctx, change{t: topicTools}) }
 
 // PromptsListChanged says that the list of prompts changed.
-func (h *Hub) PromptsListChanged(ctx context.Context) { h.publish(ctx, topicPrompts, "") }
+func (h *Hub) PromptsListChanged(ctx context.Context) { h.publish(ctx, change{t: topicPrompts}) }
 
 // ResourcesListChanged says that the list of resources changed.
-func (h *Hub) ResourcesListChanged(ctx context.Context) { h.publish(ctx, topicResources, "") }
+func (h *Hub) ResourcesListChanged(ctx context.Context) { h.publish(ctx, change{t: topicResources}) }
 
 // ResourceUpdated says that a resource changed.
-func (h *Hub) ResourceUpdated(ctx context.Context, uri string) { h.publish(ctx, topicUpdated, uri) }
+func (h *Hub) ResourceUpdated(ctx context.Context, uri string) {
+	h.publish(ctx, change{t: topicUpdated, key: uri})
+}
+
+// TaskStatus says how a task of the tasks extension stands now, to those that
+// listen for it: params are those of notifications/tasks, and are read before it
+// returns. Connections of stateful revisions hear nothing.
+func (h *Hub) TaskStatus(ctx context.Context, taskID string, params wire.Appender) {
+	h.publish(ctx, change{t: topicTasks, key: taskID, params: params.AppendJSON(nil)})
+}
 
 // Log sends notifications/message to the connections of stateful revisions whose
 // clients want messages of that level. In stateless ones messages belong to a
@@ -98,7 +131,7 @@ func (h *Hub) message(_ context.Context, params wire.Appender) bool {
 }
 
 // publish reports whether there is anybody who could want to know.
-func (h *Hub) publish(_ context.Context, t topic, uri string) bool {
+func (h *Hub) publish(_ context.Context, m change) bool {
 	h.mu.Lock()
 	conns := make([]*Conn, 0, len(h.conns))
 	for c := range h.conns {
@@ -110,10 +143,10 @@ func (h *Hub) publish(_ context.Context, t topic, uri string) bool {
 	}
 	h.mu.Unlock()
 	for _, c := range conns {
-		_ = c.changed(endedContext, t, uri)
+		_ = c.changed(endedContext, m)
 	}
 	for _, l := range listens {
-		l.publish(t, uri)
+		l.publish(m)
 	}
 	return len(conns)+len(listens) > 0
 }
@@ -150,31 +183,37 @@ func (h *Hub) addListen(l *listenStream, on bool) {
 }
 
 // changed sends a change notification of a stateful revision.
-func (c *Conn) changed(ctx context.Context, t topic, uri string) error {
-	if t == topicUpdated && !c.Subscribed(uri) {
+func (c *Conn) changed(ctx context.Context, m change) error {
+	if m.t == topicTasks || m.t == topicUpdated && !c.Subscribed(m.key) {
 		return nil
 	}
-	err := c.notify(ctx, nil, topicMethods[t], changeParams{uri: uri})
+	err := c.notify(ctx, nil, topicMethods[m.t], changeParams{change: m})
 	if err != nil {
-		c.ev.note(Event{Kind: DroppedAnswer, Method: topicMethods[t], Err: err}, nil)
+		c.ev.note(Event{Kind: DroppedAnswer, Method: topicMethods[m.t], Err: err}, nil)
 	}
 	return err
 }
 
 // changeParams are the params of a change notification.
 type changeParams struct {
-	uri string
+	change
 	sub ID
 }
 
 func (p changeParams) AppendJSON(b []byte) []byte {
+	if p.params != nil {
+		n := len(b)
+		b = wire.AppendRaw(b, p.params)
+		member := p.sub.AppendJSON(append(wire.AppendString(nil, metaSubscriptionID), ':'))
+		return addMeta(b, n, metaSubscriptionID, member, false)
+	}
 	b = append(b, '{')
-	if p.uri != "" {
-		b = append(b, `"uri":`...)
-		b = wire.AppendString(b, p.uri)
+	if p.key != "" {
+		b = append(wire.AppendString(b, topicKeys[p.t]), ':')
+		b = wire.AppendString(b, p.key)
 	}
 	if !p.sub.IsZero() {
-		if p.uri != "" {
+		if p.key != "" {
 			b = append(b, ',')
 		}
 		b = appendSubscription(b, p.sub)
@@ -196,8 +235,7 @@ func appendSubscription(b []byte, id ID) []byte {
 type listenStream struct {
 	in    *inbound
 	wants [topics]bool
-	uris  map[string]struct{}
-	asked []string // the resources, in order
+	named [topics]named // of the topics about single things
 
 	mu     sync.Mutex
 	state  listenState
@@ -205,6 +243,12 @@ type listenStream struct {
 	missed []change  // what changed while it was pending
 	stop   func() bool
 	watch  func() // ends what Service.Watch began, nil for nothing
+}
+
+// named are the things that a client wants to hear of.
+type named struct {
+	set  map[string]struct{}
+	list []string // in the order they were asked for
 }
 
 // listenState is how far a subscription has come.
@@ -226,13 +270,14 @@ const (
 )
 
 type change struct {
-	t   topic
-	uri string
+	t      topic
+	key    string   // what changed, where it is a single thing
+	params wire.Raw // of the notification, where they are more than the key
 }
 
 const (
-	maxListenURIs  = 10_000  // resources of one subscription; see ListenOptions
-	maxListenBytes = 1 << 20 // of their URIs
+	maxListenURIs  = 10_000  // resources of one subscription, and tasks; see ListenOptions
+	maxListenBytes = 1 << 20 // of their URIs, and of the tasks' ids
 	maxMissed      = 256     // changes that wait for an acknowledgement to be taken
 )
 
@@ -245,9 +290,10 @@ func (c *Conn) prepareListen(in *inbound, params wire.Raw) *Error {
 		return Errorf(CodeInvalidParams, "%s: params.notifications: want an object", methodListen)
 	}
 	o := &svc.o.Listen
-	offered := [topics]bool{o.ToolsListChanged, o.PromptsListChanged, o.ResourcesListChanged, o.ResourceUpdates}
+	offered := [topics]bool{o.ToolsListChanged, o.PromptsListChanged, o.ResourcesListChanged, o.ResourceUpdates, o.AllowTask != nil}
+	allow := [topics]func(context.Context, string) bool{topicUpdated: o.AllowURI, topicTasks: o.AllowTask}
 	l := in.listen
-	for t := range topicUpdated {
+	for t := range topicLists {
 		switch v := n.Get(topicMembers[t]); v.Kind() {
 		case wire.KindNone:
 		case wire.KindBool:
@@ -257,37 +303,46 @@ func (c *Conn) prepareListen(in *inbound, params wire.Raw) *Error {
 			return Errorf(CodeInvalidParams, "%s: params.notifications.%s: want a boolean", methodListen, topicMembers[t])
 		}
 	}
-	switch v := n.Get(topicMembers[topicUpdated]); v.Kind() {
-	case wire.KindNone:
-	case wire.KindArray:
+	for t := topicLists; t < topics; t++ {
+		v := n.Get(topicMembers[t])
+		switch v.Kind() {
+		case wire.KindNone:
+			continue
+		case wire.KindArray:
+		default:
+			return Errorf(CodeInvalidParams, "%s: params.notifications.%s: want an array", methodListen, topicMembers[t])
+		}
+		if t == topicTasks && svc.methods[topicMethods[t]] != nil {
+			if err := in.mustDeclare(tasksCapability); err != nil {
+				return err
+			}
+		}
 		count, size := 0, 0
 		for u := range v.Elems() {
 			if count++; count > maxListenURIs {
-				return Errorf(CodeInvalidParams, "%s: params.notifications.%s: more than %d", methodListen, topicMembers[topicUpdated], maxListenURIs)
+				return Errorf(CodeInvalidParams, "%s: params.notifications.%s: more than %d", methodListen, topicMembers[t], maxListenURIs)
 			}
-			uri, ok := u.Str()
+			key, ok := u.Str()
 			if !ok {
-				return Errorf(CodeInvalidParams, "%s: params.notifications.%s: want strings", methodListen, topicMembers[topicUpdated])
+				return Errorf(CodeInvalidParams, "%s: params.notifications.%s: want strings", methodListen, topicMembers[t])
 			}
-			if !offered[topicUpdated] || o.AllowURI != nil && !o.AllowURI(in, uri) {
+			if !offered[t] || allow[t] != nil && !allow[t](in, key) {
 				continue
 			}
-			if _, twice := l.uris[uri]; twice {
+			if _, twice := l.named[t].set[key]; twice {
 				continue
 			}
-			if size += len(uri); size > maxListenBytes {
-				return Errorf(CodeInvalidParams, "%s: params.notifications.%s: more than %d bytes of URIs", methodListen, topicMembers[topicUpdated], maxListenBytes)
+			if size += len(key); size > maxListenBytes {
+				return Errorf(CodeInvalidParams, "%s: params.notifications.%s: more than %d bytes", methodListen, topicMembers[t], maxListenBytes)
 			}
-			uri = strings.Clone(uri) // it may be part of something longer
-			if l.uris == nil {
-				l.uris = make(map[string]struct{})
+			key = strings.Clone(key) // it may be part of something longer
+			if l.named[t].set == nil {
+				l.named[t].set = make(map[string]struct{})
 			}
-			l.uris[uri] = struct{}{}
-			l.asked = append(l.asked, uri)
+			l.named[t].set[key] = struct{}{}
+			l.named[t].list = append(l.named[t].list, key)
 		}
-		l.wants[topicUpdated] = len(l.uris) > 0
-	default:
-		return Errorf(CodeInvalidParams, "%s: params.notifications.%s: want an array", methodListen, topicMembers[topicUpdated])
+		l.wants[t] = len(l.named[t].set) > 0
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -310,12 +365,13 @@ func (l *listenStream) start() {
 	in, c := l.in, l.in.c
 	in.ex.Detach()
 	if w := in.svc.watch; w != nil && l.wants[topicUpdated] {
-		l.asked, l.watch = w(in, l.asked)
-		clear(l.uris)
-		for _, u := range l.asked {
-			l.uris[u] = struct{}{}
+		asked := &l.named[topicUpdated]
+		asked.list, l.watch = w(in, asked.list)
+		clear(asked.set)
+		for _, u := range asked.list {
+			asked.set[u] = struct{}{}
 		}
-		l.wants[topicUpdated] = len(l.asked) > 0
+		l.wants[topicUpdated] = len(asked.list) > 0
 	}
 	in.svc.hub.addListen(l, true)
 	defer c.handled() // an open subscription keeps no drain waiting
@@ -377,11 +433,11 @@ func (l *listenStream) AppendJSON(b []byte) []byte {
 		}
 		b = wire.AppendString(b, topicMembers[t])
 		b = append(b, ':')
-		if topic(t) != topicUpdated {
+		if topic(t) < topicLists {
 			b = append(b, "true"...)
 			continue
 		}
-		for i, u := range l.asked {
+		for i, u := range l.named[t].list {
 			b = append(b, "[,"[min(i, 1)])
 			b = wire.AppendString(b, u)
 		}
@@ -392,21 +448,36 @@ func (l *listenStream) AppendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
-func (l *listenStream) publish(t topic, uri string) {
-	if !l.wants[t] || t == topicUpdated && !watches(l.uris, uri) {
+// hears reports whether the subscription is for a change.
+func (l *listenStream) hears(m change) bool {
+	switch m.t {
+	case topicUpdated:
+		return watches(l.named[m.t].set, m.key)
+	case topicTasks:
+		_, ok := l.named[m.t].set[m.key]
+		return ok
+	}
+	return l.wants[m.t]
+}
+
+func (l *listenStream) publish(m change) {
+	if !l.hears(m) {
 		return
 	}
-	m := change{t, uri}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	// Of what waits for the acknowledgement only the last state is of interest.
+	at := slices.IndexFunc(l.missed, func(o change) bool { return o.t == m.t && o.key == m.key })
 	switch {
 	case l.state == listenOpen:
 		l.send(m)
-	case l.state == listenOver || slices.Contains(l.missed, m):
+	case l.state == listenOver:
+	case at >= 0:
+		l.missed[at] = m
 	case len(l.missed) < maxMissed:
 		l.missed = append(l.missed, m)
 	default:
-		l.in.c.ev.note(Event{Kind: DroppedAnswer, Method: topicMethods[t], ID: l.in.id, Err: errMissed}, nil)
+		l.in.c.ev.note(Event{Kind: DroppedAnswer, Method: topicMethods[m.t], ID: l.in.id, Err: errMissed}, nil)
 	}
 }
 
@@ -416,7 +487,7 @@ var errMissed = errors.New("the subscription is not acknowledged yet")
 // nothing follows the end.
 func (l *listenStream) send(m change) {
 	c := l.in.c
-	if err := c.sendFrame(endedContext, l.in.ex, appendNotification(nil, topicMethods[m.t], changeParams{uri: m.uri, sub: l.in.id})); err != nil {
+	if err := c.sendFrame(endedContext, l.in.ex, appendNotification(nil, topicMethods[m.t], changeParams{change: m, sub: l.in.id})); err != nil {
 		c.ev.note(Event{Kind: DroppedAnswer, Method: topicMethods[m.t], ID: l.in.id, Err: err}, nil)
 	}
 }

@@ -32,7 +32,8 @@ type Method struct {
 	FromServer   bool   // the server may send it
 	// Capabilities are paths that the answering side of a request, or the
 	// sending side of a notification, has to advertise: "tools",
-	// "resources.subscribe". "client:roots" and "server:tools" name a side.
+	// "resources.subscribe". "client:roots" and "server:tools" name a side. What
+	// follows "extensions." is the identifier of an extension.
 	Capabilities   []string
 	ParamsRequired bool // a message without params is invalid
 	Paginated      bool // the result has a nextCursor

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -45,6 +44,33 @@ func (o *inputOutcome[R, I, PR, PI]) DecodeJSON(d *wire.Dec) error {
 		o.other = &ResultTypeError{Type: t, Raw: raw.Clone()}
 		return err
 	}
+}
+
+// roundOutcome is inputOutcome where resultType may be task as well.
+type roundOutcome[R, I, T any, PR interface {
+	*R
+	wire.Decoder
+}, PI interface {
+	*I
+	wire.Decoder
+	ResultError
+}, PT interface {
+	*T
+	wire.Decoder
+	ResultError
+}] struct {
+	inputOutcome[R, I, PR, PI]
+	task     PT
+	declared bool // a task may come
+}
+
+// DecodeJSON decodes the result that resultType names.
+func (o *roundOutcome[R, I, T, PR, PI, PT]) DecodeJSON(d *wire.Dec) error {
+	if t, _, err := d.Disc("resultType"); err != nil || t != "task" || !o.declared {
+		return o.inputOutcome.DecodeJSON(d)
+	}
+	o.task = new(T)
+	return o.task.DecodeJSON(d)
 }
 
 // CallInput is CallTyped for methods whose result may ask for input: with
@@ -139,12 +165,66 @@ type InputRequired interface {
 	State() (string, bool)
 }
 
-// mayAsk holds that a request for input asks for something, and only for what
-// the client declared in the request's own capabilities. Another result is let
-// through.
+// DeclaredResult is a result that only a client may be given which declares a
+// capability with the request: the TaskCreated of the tasks extension is one. For
+// another client the request is answered with CodeMissingClientCapability.
+type DeclaredResult interface {
+	ResultError
+	// ClientCapability is its path, of a nil pointer too.
+	ClientCapability() string
+}
+
+// declared are the capabilities that the client declared with the request.
+func (in *inbound) declared() wire.Raw {
+	if a := in.metadata().ClientCapabilities; a != nil {
+		return a.AppendJSON(nil)
+	}
+	return nil
+}
+
+// mustDeclare refuses a request whose client does not declare a capability.
+func (in *inbound) mustDeclare(paths ...string) *Error {
+	if len(paths) == 0 {
+		return nil
+	}
+	declared := in.declared()
+	lacks := map[string]any{}
+	for _, path := range paths {
+		if !advertised(declared, path) {
+			addPath(lacks, path)
+		}
+	}
+	return lacking(lacks)
+}
+
+// lacking is the error that names the capabilities that a client lacks; nil for
+// none.
+func lacking(lacks map[string]any) *Error {
+	if len(lacks) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(map[string]any{"requiredCapabilities": lacks})
+	if err != nil {
+		return internalError(err)
+	}
+	return &Error{Code: CodeMissingClientCapability, Message: "the request needs a capability that the client does not declare", Data: data}
+}
+
+// mayAsk holds that a request for input asks for something, and that only what
+// the client declared in the request's own capabilities is asked for or given.
+// Another result is let through.
 func (in *inbound) mayAsk(re ResultError) error {
+	if !in.svc.rules.Stateless {
+		return nil
+	}
+	if given, ok := re.(DeclaredResult); ok {
+		if e := in.mustDeclare(given.ClientCapability()); e != nil {
+			return e
+		}
+		return nil
+	}
 	need, ok := re.(InputRequired)
-	if !ok || !in.svc.rules.Stateless {
+	if !ok {
 		return nil
 	}
 	return mayAsk(func(name string) *Method { return in.svc.methods[name] }, in.metadata().ClientCapabilities, need)
@@ -193,19 +273,15 @@ func mayAsk(method func(name string) *Method, capabilities wire.Appender, need I
 	if _, state := need.State(); !asks && !state {
 		return errors.New("the handler asks for input with neither requests nor state")
 	}
-	if len(lacks) == 0 {
-		return nil
+	if e := lacking(lacks); e != nil {
+		return e
 	}
-	data, err := json.Marshal(map[string]any{"requiredCapabilities": lacks})
-	if err != nil {
-		return err
-	}
-	return &Error{Code: CodeMissingClientCapability, Message: "the request needs a capability that the client does not declare", Data: data}
+	return nil
 }
 
 // addPath makes an object for each name of a path, one in the other.
 func addPath(at map[string]any, path string) {
-	for name := range strings.SplitSeq(path, ".") {
+	for _, name := range pathNames(path) {
 		next, _ := at[name].(map[string]any)
 		if next == nil {
 			next = map[string]any{}
@@ -239,8 +315,72 @@ func CallRounds[R, I, P any, PR interface {
 	wire.Decoder
 	InputRequired
 }, PP InputParams[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
+	return rounds[R, I, P, PR, PI](ctx, c, method, params, CallInput[R, I, P, PR, PI, PP])
+}
+
+// CallRoundsTask is CallRounds for methods that a server may go on with as a
+// task: with resultType task the error is a PT. For a client that does not
+// declare what a PT asks for such a result is a *ResultTypeError, as any other
+// that it does not know. Specification: the tasks extension of 2026-07-28.
+func CallRoundsTask[R, I, T, P any, PR interface {
+	*R
+	wire.Decoder
+}, PI interface {
+	*I
+	wire.Decoder
+	InputRequired
+}, PT interface {
+	*T
+	wire.Decoder
+	DeclaredResult
+}, PP InputParams[P]](ctx context.Context, c *Conn, method string, params PP) (PR, error) {
+	return rounds[R, I, P, PR, PI](ctx, c, method, params, func(ctx context.Context, c *Conn, method string, params PP) (PR, error) {
+		if c != nil && c.local != nil {
+			return localResult[R, PR](ctx, c, method, params)
+		}
+		o := new(roundOutcome[R, I, T, PR, PI, PT])
+		o.declared = c.declares(ctx, PT(nil).ClientCapability())
+		if err := callInto(ctx, c, method, o, params); err != nil {
+			return nil, err
+		}
+		switch {
+		case o.task != nil:
+			return nil, o.task
+		case o.input != nil:
+			return nil, o.input
+		case o.other != nil:
+			return nil, o.other
+		}
+		return o.result, nil
+	})
+}
+
+// declares reports whether the calls of a client declare a capability. What is
+// passed on for a client of our own declares what that one does.
+func (c *Conn) declares(ctx context.Context, path string) bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	caps := c.meta.ClientCapabilities
+	c.mu.Unlock()
+	if in := inboundOf(ctx); in != nil && declaresNothing(caps) {
+		return advertised(in.declared(), path)
+	}
+	return caps != nil && advertised(caps.AppendJSON(nil), path)
+}
+
+// rounds calls until the result is complete.
+func rounds[R, I, P any, PR interface {
+	*R
+	wire.Decoder
+}, PI interface {
+	*I
+	wire.Decoder
+	InputRequired
+}, PP InputParams[P]](ctx context.Context, c *Conn, method string, params PP, call func(context.Context, *Conn, string, PP) (PR, error)) (PR, error) {
 	for round := 1; ; round++ {
-		r, err := CallInput[R, I, P, PR, PI](ctx, c, method, params)
+		r, err := call(ctx, c, method, params)
 		if err == nil {
 			return r, nil
 		}

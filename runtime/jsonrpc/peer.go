@@ -348,31 +348,41 @@ func (p Peer) Unsubscribe(uri string) {
 
 // ToolsListChanged tells the peer that the list of tools changed: in stateful
 // revisions this peer, in stateless ones all that listen.
-func (p Peer) ToolsListChanged(ctx context.Context) error { return p.changed(ctx, topicTools, "") }
+func (p Peer) ToolsListChanged(ctx context.Context) error {
+	return p.changed(ctx, change{t: topicTools})
+}
 
 // PromptsListChanged is the same for the list of prompts.
-func (p Peer) PromptsListChanged(ctx context.Context) error { return p.changed(ctx, topicPrompts, "") }
+func (p Peer) PromptsListChanged(ctx context.Context) error {
+	return p.changed(ctx, change{t: topicPrompts})
+}
 
 // ResourcesListChanged is the same for the list of resources.
 func (p Peer) ResourcesListChanged(ctx context.Context) error {
-	return p.changed(ctx, topicResources, "")
+	return p.changed(ctx, change{t: topicResources})
 }
 
 // ResourceUpdated tells the peer, if it subscribed, that a resource changed.
 func (p Peer) ResourceUpdated(ctx context.Context, uri string) error {
-	return p.changed(ctx, topicUpdated, uri)
+	return p.changed(ctx, change{t: topicUpdated, key: uri})
 }
 
-func (p Peer) changed(ctx context.Context, t topic, uri string) error {
+// TaskStatus says how a task of the tasks extension stands now, to all that
+// listen for it: params are those of notifications/tasks.
+func (p Peer) TaskStatus(ctx context.Context, taskID string, params wire.Appender) error {
+	return p.changed(ctx, change{t: topicTasks, key: taskID, params: params.AppendJSON(nil)})
+}
+
+func (p Peer) changed(ctx context.Context, m change) error {
 	in := p.request()
 	if in == nil {
 		return ErrNoPeer
 	}
 	if in.svc.rules.Listen || p.as != nil && p.as.listens() {
-		in.svc.hub.publish(ctx, t, uri)
+		in.svc.hub.publish(ctx, m)
 		return nil
 	}
-	return in.c.changed(ctx, t, uri)
+	return in.c.changed(ctx, m)
 }
 
 // Detach declares that the handler is going to block: frames that follow are

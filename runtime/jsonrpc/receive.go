@@ -806,6 +806,9 @@ func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
 			return nil, Errorf(CodeInvalidParams, "params._meta[%q]: no such log level", metaLogLevel)
 		}
 		in.token, in.tokenSet = m.ProgressToken, true
+		if err := in.mustDeclare(e.declares...); err != nil {
+			return nil, err
+		}
 	}
 	return e, nil
 }

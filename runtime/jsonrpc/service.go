@@ -82,7 +82,7 @@ type ServiceOptions struct {
 
 // ListenOptions says which change notifications a server offers: with
 // subscriptions/listen it acknowledges these and no others. One request may
-// name at most 10,000 resources; with more it is answered with
+// name at most 10,000 resources and 10,000 tasks; with more it is answered with
 // CodeInvalidParams.
 type ListenOptions struct {
 	ToolsListChanged     bool // tools.listChanged
@@ -91,6 +91,10 @@ type ListenOptions struct {
 	ResourceUpdates      bool // resources.subscribe
 	// AllowURI may refuse a resource; nil allows all.
 	AllowURI func(ctx context.Context, uri string) bool
+	// AllowTask says whether a client may hear of a task of the tasks extension;
+	// nil: notifications/tasks are not offered. A client that does not declare
+	// the extension is answered with CodeMissingClientCapability.
+	AllowTask func(ctx context.Context, taskID string) bool
 }
 
 // Options are the limits and listeners of a connection. The zero value works.
@@ -160,8 +164,9 @@ type Service struct {
 // entry is what is registered for a method.
 type entry struct {
 	name     string
-	method   *Method // its row in the table, nil for one that is not there
-	required bool    // params are
+	method   *Method  // its row in the table, nil for one that is not there
+	required bool     // params are
+	declares []string // capabilities that the client has to declare with the request (stateless revisions)
 	blocking bool
 	decode   func(d *wire.Dec) (any, error)
 	call     func(ctx context.Context, params any, out []byte) ([]byte, error) // requests
@@ -372,6 +377,13 @@ func orEmpty[P any, PP interface{ *P }](params any) PP {
 func (s *Service) register(method string) *entry {
 	e := &entry{name: method, method: s.methods[method]}
 	e.required = e.method != nil && e.method.ParamsRequired
+	if e.method != nil && !e.method.Notification && !e.method.Embedded && s.rules.Stateless && s.o.Side == ServerSide {
+		for _, path := range e.method.Capabilities {
+			if side, bare := capabilitySide(path, ClientSide, false); side == ClientSide && bare != "" {
+				e.declares = append(e.declares, bare)
+			}
+		}
+	}
 	s.entries[method] = e
 	return e
 }
