@@ -20,7 +20,7 @@ const (
 
 // rule settles what the models do not say, or say wrongly, for one step.
 type rule struct {
-	typ    string // Go name in the newer revision; * is any that has the member
+	typ    string // Go name in the newer revision; * is any that has the member; Server and Client are those structs of funcs
 	member string // name on the wire, or Go name of a union's arm in the source; "" is the type itself
 	way    string // "up", "down", "both"
 	use    use
@@ -34,6 +34,7 @@ var rules = map[string][]rule{
 	"2025-11-25": {
 		{typ: "Tool", member: "execution", way: "down", use: hand, why: "a tool that has to run as a task is hidden from who knows no tasks"},
 		{typ: "ClientCapabilities", member: "elicitation", way: "down", use: hand, why: "elicitation by URL alone is none there"},
+		{typ: "Client", way: "down", use: hand, why: "a client that elicits by URL alone does not elicit there"},
 		{typ: "PrimitiveSchemaDefinition", member: "LegacyTitledEnumSchema", way: "up", use: hand, why: "without titles it is what the newer revision calls untitled"},
 	},
 	"2026-07-28": {

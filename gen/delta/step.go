@@ -47,6 +47,13 @@ func Step(older, newer *ir.Package) (*ir.StepPackage, error) {
 		}
 	}
 	p.sure(s)
+	for _, side := range []string{"Server", "Client"} {
+		for _, up := range []bool{true, false} {
+			if p.rules.take(side, "", up) == hand {
+				p.needs(&ir.Hand{Func: verb(up) + side, Why: side + " by a rule", Up: up, Side: side})
+			}
+		}
+	}
 	if older.Stateless != newer.Stateless {
 		for _, up := range []bool{true, false} {
 			name := "DowngradeError"

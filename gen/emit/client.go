@@ -77,6 +77,10 @@ func (g *printer) connect(f *jen.File, s, server *side) {
 		b.Id("r").Dot("fill").Call(jen.Id("res"))
 		b.Return(jen.Id("r"), jen.Nil())
 	})
+	docf(f, "Join is the function Join with c as the client.")
+	f.Func().Params(s.recvParam()).Id("Join").Params(ctx(), jen.Id("conn").Op("*").Add(jsonrpc("Conn"))).Params(jen.Op("*").Id("RemoteServer"), jen.Error()).Block(
+		jen.Return(jen.Id("Join").Call(jen.Id("ctx"), jen.Id("conn"), s.recv())),
+	)
 	g.remoteServer(f, server)
 }
 

@@ -603,6 +603,7 @@ func (g *printer) peer(f *jen.File, s *side) {
 	docf(f, "Peer is the client whose message the handler that ctx belongs to is handling.")
 	f.Func().Id("Peer").Params(ctx()).Id(name).Block(jen.Return(jen.Id(name).Values(jsonrpc("PeerOf").Call(jen.Id("ctx")))))
 	g.peerFacts(f, recv, c)
+	g.peerClient(f, recv, c)
 	for _, m := range g.p.Methods {
 		if m.Direction == ir.ClientToServer || m.Embedded || m.Notification && m.Lifecycle {
 			continue
@@ -616,6 +617,44 @@ func (g *printer) peer(f *jen.File, s *side) {
 			g.pages(f, recv, c, m)
 		}
 	}
+}
+
+// peerClient prints the client as a struct of funcs.
+func (g *printer) peerClient(f *jen.File, recv, c *jen.Statement) {
+	client := g.side("Client", ir.ClientToServer)
+	if client == nil || g.p.Stateless { // there a client is asked by other means
+		return
+	}
+	docf(f, "Client is the client as a Client: what it said of itself, and funcs for what it advertises that call it. Progress, log messages and changes of lists are not "+
+		"among them, as they belong to the message being handled.")
+	f.Func().Params(recv).Id("Client").Params().Id("Client").BlockFunc(func(b *jen.Group) {
+		out := jen.Id("out")
+		b.Var().Add(out).Id("Client")
+		b.If(jen.Id("info").Op(":=").Add(c).Dot("Info").Call(), jen.Id("info").Op("!=").Nil()).Block(out.Clone().Dot("Info").Op("=").Op("*").Id("info"))
+		b.Id("conn").Op(":=").Add(c).Dot("Conn").Call()
+		b.Id("caps").Op(":=").Add(c).Dot("Capabilities").Call()
+		b.If(jen.Id("conn").Op("==").Nil().Op("||").Id("caps").Op("==").Nil()).Block(jen.Return(out))
+		for _, n := range client.flags {
+			b.Add(out.Clone().Dot(n.flag).Op("=").Add(g.capGiven(n, jen.Id("caps"))))
+		}
+		for _, n := range client.tree {
+			if n.extras {
+				b.Add(out.Clone().Dot(n.field.Name).Op("=").Id("caps").Dot(n.field.Name))
+			}
+		}
+		for _, m := range client.reqs {
+			b.If(jen.Id("conn").Dot("Advertised").Call(jen.Id(m.Const))).Block(out.Clone().Dot(m.Go).Op("=").Add(c).Dot(m.Go))
+		}
+		for _, m := range client.notes {
+			if hubMethods[m.Name] == "" && m.Name != "notifications/message" {
+				b.Add(out.Clone().Dot(m.Go).Op("=").Add(c).Dot(m.Go))
+			}
+		}
+		b.Add(out.Clone().Dot("Unknown").Op("=").Func().Params(ctx(), jen.Id("method").String(), jen.Id("params").Add(wire("Raw"))).Params(wire("Raw"), jen.Error()).Block(
+			jen.Return(jsonrpc("CallRaw").Call(jen.Id("ctx"), jen.Id("conn"), jen.Id("method"), jen.Id("params"))),
+		))
+		b.Return(out)
+	})
 }
 
 // peerFacts prints what is known of the client.

@@ -30,6 +30,7 @@ func Step(s *ir.StepPackage) (map[string][]byte, error) {
 	}{
 		{"upgrade_gen.go", func(f *jen.File) { p.ways(f, s.Up) }},
 		{"downgrade_gen.go", func(f *jen.File) { p.ways(f, s.Down) }},
+		{"serve_gen.go", p.serve},
 	}
 	out := make(map[string][]byte, len(files))
 	for _, f := range files {
@@ -46,6 +47,7 @@ func Step(s *ir.StepPackage) (map[string][]byte, error) {
 			}
 		}
 		file.Comment("//lint:file-ignore SA1019 what is deprecated is converted all the same")
+		file.Line()
 		f.print(file)
 		for _, err := range []error{o.err, n.err} {
 			if err != nil {

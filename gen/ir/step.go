@@ -92,9 +92,10 @@ type Hand struct {
 	Func  string // its name
 	Why   string // what it is for
 	Up    bool
-	Type  *Type // that it converts, or of whose member or arm it takes care: of the source
-	To    *Type // nil for an arm
-	Arm   *Type // of an arm: of the source
-	Union *Type // of an arm: of the target
-	Error bool  // it converts the errors that requests are answered with
+	Type  *Type  // that it converts, or of whose member or arm it takes care: of the source
+	To    *Type  // nil for an arm
+	Arm   *Type  // of an arm: of the source
+	Union *Type  // of an arm: of the target
+	Side  string // it finishes the conversion of a whole Server or Client
+	Error bool   // it converts the errors that requests are answered with
 }

@@ -132,12 +132,13 @@ func SizeText(n int) string {
 	return strconv.Itoa(n) + " B"
 }
 
-// Report tells OnLoss of all losses, with what put before their paths, and forgets them.
-func (e *Env) Report(what string) {
+// Report tells OnLoss of all losses in the params or the result (what) of a method, and forgets them.
+func (e *Env) Report(method, what string) {
 	if e == nil || len(e.Losses) == 0 {
 		return
 	}
 	if e.OnLoss != nil {
+		what = method + " " + what
 		for _, l := range e.Losses {
 			e.OnLoss(Loss{under(what, l.Path), l.Why})
 		}

@@ -29,6 +29,13 @@ func downgradeClientCapabilitiesElicitation(in *newer.ClientCapabilities, out *o
 	return nil
 }
 
+// downgradeClient is the same for a whole client.
+func downgradeClient(in *newer.Client, out *older.Client) {
+	if in.ElicitationURL && !in.ElicitationForm {
+		out.Elicit = nil
+	}
+}
+
 // downgradeElicitParamsElicitURLParams refuses a page for the user to visit.
 func downgradeElicitParamsElicitURLParams(in *newer.ElicitURLParams, e *wire.Env) (older.ElicitParams, error) {
 	return nil, e.Cannot("mode", "2025-06-18 elicits by form only")
