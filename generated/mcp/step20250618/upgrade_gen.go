@@ -21,10 +21,10 @@ import (
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
+//lint:file-ignore SA1019 what is deprecated is converted all the same
+
 // UpgradeAnnotations makes the Annotations of 2025-06-18 from that of
 // 2025-03-26.
-//
-//lint:file-ignore SA1019 what is deprecated is converted all the same
 func UpgradeAnnotations(in *older.Annotations, e *wire.Env) (*newer.Annotations, error) {
 	if in == nil {
 		return nil, nil

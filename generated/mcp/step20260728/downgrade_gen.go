@@ -9,10 +9,10 @@ import (
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
+//lint:file-ignore SA1019 what is deprecated is converted all the same
+
 // DowngradeAnnotations makes the Annotations of 2025-11-25 from that of
 // 2026-07-28.
-//
-//lint:file-ignore SA1019 what is deprecated is converted all the same
 func DowngradeAnnotations(in *newer.Annotations, _ *wire.Env) (*older.Annotations, error) {
 	if in == nil {
 		return nil, nil

@@ -21,10 +21,10 @@ import (
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
+//lint:file-ignore SA1019 what is deprecated is converted all the same
+
 // UpgradeAnnotations makes the Annotations of 2026-07-28 from that of
 // 2025-11-25.
-//
-//lint:file-ignore SA1019 what is deprecated is converted all the same
 func UpgradeAnnotations(in *older.Annotations, _ *wire.Env) (*newer.Annotations, error) {
 	if in == nil {
 		return nil, nil

@@ -141,6 +141,11 @@ func Join(ctx context.Context, conn *jsonrpc.Conn, c Client) (*RemoteServer, err
 	return r, nil
 }
 
+// Join is the function Join with c as the client.
+func (c Client) Join(ctx context.Context, conn *jsonrpc.Conn) (*RemoteServer, error) {
+	return Join(ctx, conn, c)
+}
+
 // RemoteServer is a server on the other end of a connection. Its methods call
 // it; a method that the server does not advertise fails with
 // jsonrpc.ErrNotAdvertised. All methods may be called from several goroutines

@@ -231,6 +231,33 @@ func (c RemoteClient) Capabilities() *ClientCapabilities {
 	return v
 }
 
+// Client is the client as a Client: what it said of itself, and funcs for what
+// it advertises that call it. Progress, log messages and changes of lists are
+// not among them, as they belong to the message being handled.
+func (c RemoteClient) Client() Client {
+	var out Client
+	if info := c.Info(); info != nil {
+		out.Info = *info
+	}
+	conn := c.Conn()
+	caps := c.Capabilities()
+	if conn == nil || caps == nil {
+		return out
+	}
+	out.RootsListChanged = caps.Roots != nil && caps.Roots.ListChanged != nil && *caps.Roots.ListChanged
+	out.Experimental = caps.Experimental
+	if conn.Advertised(MethodRootsList) {
+		out.ListRoots = c.ListRoots
+	}
+	if conn.Advertised(MethodSamplingCreateMessage) {
+		out.CreateMessage = c.CreateMessage
+	}
+	out.Unknown = func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
+		return jsonrpc.CallRaw(ctx, conn, method, params)
+	}
+	return out
+}
+
 // LoggingMessage sends notifications/message if the client asked for messages
 // of this level.
 func (c RemoteClient) LoggingMessage(ctx context.Context, p *LoggingMessageParams) error {

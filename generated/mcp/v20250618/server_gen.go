@@ -234,6 +234,36 @@ func (c RemoteClient) Capabilities() *ClientCapabilities {
 	return v
 }
 
+// Client is the client as a Client: what it said of itself, and funcs for what
+// it advertises that call it. Progress, log messages and changes of lists are
+// not among them, as they belong to the message being handled.
+func (c RemoteClient) Client() Client {
+	var out Client
+	if info := c.Info(); info != nil {
+		out.Info = *info
+	}
+	conn := c.Conn()
+	caps := c.Capabilities()
+	if conn == nil || caps == nil {
+		return out
+	}
+	out.RootsListChanged = caps.Roots != nil && caps.Roots.ListChanged != nil && *caps.Roots.ListChanged
+	out.Experimental = caps.Experimental
+	if conn.Advertised(MethodElicitationCreate) {
+		out.Elicit = c.Elicit
+	}
+	if conn.Advertised(MethodRootsList) {
+		out.ListRoots = c.ListRoots
+	}
+	if conn.Advertised(MethodSamplingCreateMessage) {
+		out.CreateMessage = c.CreateMessage
+	}
+	out.Unknown = func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
+		return jsonrpc.CallRaw(ctx, conn, method, params)
+	}
+	return out
+}
+
 // Elicit asks the client's user for something. The method is
 // elicitation/create. New in revision 2025-06-18.
 func (c RemoteClient) Elicit(ctx context.Context, p ElicitParams) (*ElicitResult, error) {

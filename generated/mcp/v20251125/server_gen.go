@@ -291,6 +291,56 @@ func (c RemoteClient) Capabilities() *ClientCapabilities {
 	return v
 }
 
+// Client is the client as a Client: what it said of itself, and funcs for what
+// it advertises that call it. Progress, log messages and changes of lists are
+// not among them, as they belong to the message being handled.
+func (c RemoteClient) Client() Client {
+	var out Client
+	if info := c.Info(); info != nil {
+		out.Info = *info
+	}
+	conn := c.Conn()
+	caps := c.Capabilities()
+	if conn == nil || caps == nil {
+		return out
+	}
+	out.ElicitationForm = caps.Elicitation != nil && caps.Elicitation.Form != nil
+	out.ElicitationURL = caps.Elicitation != nil && caps.Elicitation.URL != nil
+	out.RootsListChanged = caps.Roots != nil && caps.Roots.ListChanged != nil && *caps.Roots.ListChanged
+	out.SamplingContext = caps.Sampling != nil && caps.Sampling.Context != nil
+	out.SamplingTools = caps.Sampling != nil && caps.Sampling.Tools != nil
+	out.TasksRequestsElicitationCreate = caps.Tasks != nil && caps.Tasks.Requests != nil && caps.Tasks.Requests.Elicitation != nil && caps.Tasks.Requests.Elicitation.Create != nil
+	out.TasksRequestsSamplingCreateMessage = caps.Tasks != nil && caps.Tasks.Requests != nil && caps.Tasks.Requests.Sampling != nil && caps.Tasks.Requests.Sampling.CreateMessage != nil
+	out.Experimental = caps.Experimental
+	if conn.Advertised(MethodElicitationCreate) {
+		out.Elicit = c.Elicit
+	}
+	if conn.Advertised(MethodRootsList) {
+		out.ListRoots = c.ListRoots
+	}
+	if conn.Advertised(MethodSamplingCreateMessage) {
+		out.CreateMessage = c.CreateMessage
+	}
+	if conn.Advertised(MethodTasksCancel) {
+		out.CancelTask = c.CancelTask
+	}
+	if conn.Advertised(MethodTasksGet) {
+		out.GetTask = c.GetTask
+	}
+	if conn.Advertised(MethodTasksList) {
+		out.ListTasks = c.ListTasks
+	}
+	if conn.Advertised(MethodTasksResult) {
+		out.GetTaskPayload = c.GetTaskPayload
+	}
+	out.ElicitationComplete = c.ElicitationComplete
+	out.TaskStatus = c.TaskStatus
+	out.Unknown = func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
+		return jsonrpc.CallRaw(ctx, conn, method, params)
+	}
+	return out
+}
+
 // Elicit asks the client's user for something. The method is
 // elicitation/create. New in revision 2025-06-18.
 //
