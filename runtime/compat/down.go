@@ -21,11 +21,10 @@ const maxRounds = 10
 // down is a server of 2026-07-28 that clients of 2025-11-25 call.
 type down struct {
 	server newer.Server
-	// remote says that the server is another peer's, which our own client
+	// remote is set where the server is another peer, which our own client
 	// answers when it asks for something. Otherwise the client that calls is
 	// asked.
-	remote bool
-	level  func() string // remote: the log level that is asked for, "" for none
+	remote *remote
 }
 
 // asNewer is how its handlers see those clients.
@@ -56,6 +55,10 @@ func (d *down) serve() older.Server {
 	}
 	if info, err := step.DowngradeImplementation(&s.Info, nil); err == nil {
 		out.Info = *info
+	}
+	if d.remote != nil {
+		d.remote.fill(&out)
+		return out
 	}
 	if s.Logging {
 		// The runtime keeps the level, and Peer.Log to it.
@@ -89,7 +92,7 @@ func downFunc[P, Q, R, S any](d *down, method string, up func(*P, *wire.Env) (*Q
 	return func(ctx context.Context, p *P) (*S, error) {
 		e := d.env(ctx)
 		q, err := up(p, &e)
-		e.Report(method + " params")
+		e.Report(method, "params")
 		if err != nil {
 			return nil, badParams(err)
 		}
@@ -101,7 +104,7 @@ func downFunc[P, Q, R, S any](d *down, method string, up func(*P, *wire.Env) (*Q
 			return nil, nil
 		}
 		out, err := dn(r, &e)
-		e.Report(method + " result")
+		e.Report(method, "result")
 		if err != nil {
 			return nil, badResult(method, err)
 		}
@@ -113,8 +116,8 @@ func downFunc[P, Q, R, S any](d *down, method string, up func(*P, *wire.Env) (*Q
 // said once, each request of 2026-07-28 says.
 func (d *down) env(ctx context.Context) wire.Env {
 	e := wire.EnvOf(ctx)
-	if d.remote {
-		e.LogLevel = d.level()
+	if d.remote != nil {
+		e.LogLevel = d.remote.logLevel()
 		return e
 	}
 	e.Meta = jsonrpc.PeerOf(ctx).Once(d, func() any { return factsOf(ctx) })
@@ -142,7 +145,7 @@ func factsOf(ctx context.Context) *newer.RequestMeta {
 
 // plain calls a handler that asks for nothing.
 func plain[P, R any](d *down, f func(context.Context, *P) (*R, error)) func(context.Context, *P) (*R, error) {
-	if f == nil || d.remote {
+	if f == nil || d.remote != nil {
 		return f
 	}
 	return func(ctx context.Context, p *P) (*R, error) { return f(jsonrpc.WithPeer(ctx, asNewer, p), p) }
@@ -153,7 +156,7 @@ func plain[P, R any](d *down, f func(context.Context, *P) (*R, error)) func(cont
 func rounds[P, R any, PP interface {
 	jsonrpc.InputParams[P]
 }](d *down, f func(context.Context, PP) (*R, error)) func(context.Context, PP) (*R, error) {
-	if f == nil || d.remote {
+	if f == nil || d.remote != nil {
 		return f
 	}
 	return func(ctx context.Context, p PP) (*R, error) {

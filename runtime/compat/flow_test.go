@@ -20,9 +20,16 @@ import (
 // served serves a server on an in-memory pipe for the rest of the test.
 func served(t *testing.T, b jsonrpc.Binder) jsonrpc.Dialer {
 	here, there := jsonl.InMemory()
-	done := make(chan error, 1)
-	go func() { done <- jsonrpc.Serve(context.Background(), there, b) }()
-	t.Cleanup(func() { require.NoError(t, <-done) })
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = jsonrpc.Serve(ctx, there, b)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
 	return here
 }
 

@@ -77,7 +77,7 @@ func (e *every) Bind() (jsonrpc.Chooser, error) {
 	if e.o.Policy != 0 || e.o.OnLoss != nil {
 		o.Incoming = append([]jsonrpc.Middleware{e.o.converting}, own.Incoming...)
 	}
-	u := s.spread(newKeeper(e.o))
+	u := s.spread(newKeeper(e.o), nil)
 	*o = own // its own requests are not converted
 	joined, err := bindAll(s.binders())
 	if err != nil {
@@ -189,10 +189,12 @@ func (s *servers) settings() (*jsonrpc.Options, **jsonrpc.Hub) {
 }
 
 // spread makes the servers that are missing, from that of the revision beside
-// it. It returns how the one of 2026-07-28 was made, if it was.
-func (s *servers) spread(k *keeper) *up {
+// it. It returns how the one of 2026-07-28 was made, if it was. r is the server of
+// 2026-07-28 where that is another peer, else nil; k is nil where the server is
+// another peer.
+func (s *servers) spread(k *keeper, r *remote) *up {
 	if s.v20251125 == nil && s.v20260728 != nil {
-		s.v20251125 = new((&down{server: *s.v20260728}).serve())
+		s.v20251125 = new((&down{server: *s.v20260728, remote: r}).serve())
 	}
 	//CHAIN
 	if s.v20260728 == nil {
@@ -201,6 +203,21 @@ func (s *servers) spread(k *keeper) *up {
 		return u
 	}
 	return nil
+}
+
+// of is the server of one revision.
+func (s *servers) of(rev string) jsonrpc.Binder {
+	switch rev {
+	case v20241105.Revision:
+		return s.v20241105
+	case v20250326.Revision:
+		return s.v20250326
+	case v20250618.Revision:
+		return s.v20250618
+	case v20251125.Revision:
+		return s.v20251125
+	}
+	return s.v20260728
 }
 
 // binders are all of them.

@@ -77,7 +77,7 @@ func upFunc[P, Q, R, S any, PP jsonrpc.Params[P]](u *up, method string, in func(
 	return func(ctx context.Context, p PP) (*S, error) {
 		e := wire.EnvOf(ctx)
 		q, err := down(p, &e)
-		e.Report(method + " params")
+		e.Report(method, "params")
 		if err != nil {
 			return nil, badParams(err)
 		}
@@ -105,7 +105,7 @@ func upFunc[P, Q, R, S any, PP jsonrpc.Params[P]](u *up, method string, in func(
 			return nil, nil
 		}
 		out, err := up(r, &e)
-		e.Report(method + " result")
+		e.Report(method, "result")
 		if err != nil {
 			return nil, badResult(method, err)
 		}
@@ -178,7 +178,7 @@ func askKept[P, Q, A, B any, PA interface {
 		answer, err = down(a, &e)
 		return err
 	})
-	e.Report(kind)
+	e.Report(kind, "")
 	if err != nil {
 		return nil, err
 	}

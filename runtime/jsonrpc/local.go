@@ -168,13 +168,17 @@ func localHandshake[R any, PR interface {
 	*R
 	wire.Decoder
 }](ctx context.Context, c *Conn, method string, params any) (PR, error) {
-	r, err := localResult[R, PR](ctx, c, method, params)
+	e := c.local.Server.entries[method]
+	if e == nil || e.call == nil {
+		return nil, c.abandon(ctx, methodNotFound(method))
+	}
+	out, err := e.call(ctx, params, nil) // as on the wire, with what that adds
 	if err != nil {
 		return nil, c.abandon(ctx, err)
 	}
-	var raw wire.Raw
-	if a, ok := any(r).(wire.Appender); ok {
-		raw = a.AppendJSON(nil)
+	raw, r := wire.Raw(out), PR(new(R))
+	if _, err := c.decodeResult(raw, r); err != nil {
+		return nil, c.abandon(ctx, err)
 	}
 	svc, to := c.local.Server, Initializing
 	s := Session{Revision: svc.o.Revision, Info: svc.Info(), Capabilities: capabilitiesOf(raw), Result: raw}

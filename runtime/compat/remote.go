@@ -1,0 +1,383 @@
+package compat
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	step "github.com/goldwire/goldwire/generated/mcp/step20260728"
+	older "github.com/goldwire/goldwire/generated/mcp/v20251125"
+	newer "github.com/goldwire/goldwire/generated/mcp/v20260728"
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// This file is what a client of one of 2025-11-25 and 2026-07-28 needs to call a
+// server of the other.
+
+// clientFunc wraps a client's func for a request of the server. A nil f stays
+// nil.
+func clientFunc[P, Q, R, S any](method string, to func(P, *wire.Env) (Q, error), f func(context.Context, Q) (R, error), back func(R, *wire.Env) (S, error)) func(context.Context, P) (S, error) {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, p P) (none S, err error) {
+		e := wire.EnvOf(ctx)
+		if e.ElicitationID == nil {
+			e.ElicitationID = rand.Text
+		}
+		q, err := to(p, &e)
+		e.Report(method, "params")
+		if err != nil {
+			return none, badParams(err)
+		}
+		r, err := f(ctx, q)
+		if err != nil {
+			return none, err
+		}
+		s, err := back(r, &e)
+		e.Report(method, "result")
+		return s, err
+	}
+}
+
+// noteFunc wraps a client's func for a notification of the server. A nil f stays
+// nil.
+func noteFunc[P, Q any](to func(*P, *wire.Env) (*Q, error), f func(context.Context, *Q) error) func(context.Context, *P) error {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, p *P) error {
+		q, err := to(p, nil)
+		if err != nil {
+			return err
+		}
+		return f(ctx, q)
+	}
+}
+
+// upClient makes a client of 2025-11-25 one of 2026-07-28.
+func upClient(c older.Client) newer.Client {
+	out := newer.Client{
+		ElicitationForm:     c.ElicitationForm,
+		ElicitationURL:      c.ElicitationURL,
+		SamplingContext:     c.SamplingContext,
+		SamplingTools:       c.SamplingTools,
+		Experimental:        c.Experimental,
+		Unknown:             c.Unknown,
+		UnknownNotification: c.UnknownNotification,
+		Options:             c.Options,
+
+		Elicit:        clientFunc(newer.MethodElicitationCreate, step.DowngradeElicitParams, c.Elicit, step.UpgradeElicitResult),
+		CreateMessage: clientFunc(newer.MethodSamplingCreateMessage, step.DowngradeCreateMessageParams, c.CreateMessage, step.UpgradeCreateMessageResult),
+		ListRoots:     clientFunc(newer.MethodRootsList, step.DowngradeListRootsParams, c.ListRoots, step.UpgradeListRootsResult),
+
+		LoggingMessage:      noteFunc(step.DowngradeLoggingMessageParams, c.LoggingMessage),
+		PromptListChanged:   noteFunc(step.DowngradePromptListChangedParams, c.PromptListChanged),
+		ResourceListChanged: noteFunc(step.DowngradeResourceListChangedParams, c.ResourceListChanged),
+		ResourceUpdated:     noteFunc(step.DowngradeResourceUpdatedParams, c.ResourceUpdated),
+		ToolListChanged:     noteFunc(step.DowngradeToolListChangedParams, c.ToolListChanged),
+	}
+	if info, err := step.UpgradeImplementation(&c.Info, nil); err == nil {
+		out.Info = *info
+	}
+	return out
+}
+
+// downClient makes a client of 2026-07-28 one of 2025-11-25. It hears of what it
+// listens to.
+func downClient(l *listening) older.Client {
+	c := &l.client
+	out := older.Client{
+		ElicitationForm:     c.ElicitationForm,
+		ElicitationURL:      c.ElicitationURL,
+		SamplingContext:     c.SamplingContext,
+		SamplingTools:       c.SamplingTools,
+		Experimental:        c.Experimental,
+		Unknown:             c.Unknown,
+		UnknownNotification: c.UnknownNotification,
+		Options:             c.Options,
+
+		Elicit:        clientFunc(older.MethodElicitationCreate, step.UpgradeElicitParams, c.Elicit, step.DowngradeElicitResult),
+		CreateMessage: clientFunc(older.MethodSamplingCreateMessage, step.UpgradeCreateMessageParams, c.CreateMessage, step.DowngradeCreateMessageResult),
+		ListRoots:     clientFunc(older.MethodRootsList, step.UpgradeListRootsParams, c.ListRoots, step.DowngradeListRootsResult),
+
+		LoggingMessage:      noteFunc(step.UpgradeLoggingMessageParams, c.LoggingMessage),
+		PromptListChanged:   noteFunc(step.UpgradePromptListChangedParams, l.promptListChanged),
+		ResourceListChanged: noteFunc(step.UpgradeResourceListChangedParams, l.resourceListChanged),
+		ResourceUpdated:     noteFunc(step.UpgradeResourceUpdatedParams, l.resourceUpdated),
+		ToolListChanged:     noteFunc(step.UpgradeToolListChangedParams, l.toolListChanged),
+	}
+	if info, err := step.DowngradeImplementation(&c.Info, nil); err == nil {
+		out.Info = *info
+	}
+	return out
+}
+
+// listening is what a client of 2026-07-28 listens to on a server of a stateful
+// revision, which tells it of everything.
+type listening struct {
+	client newer.Client
+	server *up
+	conn   *jsonrpc.Conn
+
+	mu     sync.Mutex
+	nextID int64
+	subs   map[*jsonrpc.Subscription]*listened
+}
+
+// listened is what one subscription honours.
+type listened struct {
+	id                        jsonrpc.ID
+	tools, prompts, resources bool
+	uris                      []string
+}
+
+// listen opens a subscription: the server is asked to tell of the resources, and
+// tells of changes of its lists anyway.
+func (l *listening) listen(ctx context.Context, params any) (*jsonrpc.Subscription, error) {
+	p, _ := params.(*newer.SubscriptionsListenParams)
+	if p == nil {
+		p = new(newer.SubscriptionsListenParams)
+	}
+	is := func(b *bool) bool { return b != nil && *b }
+	s, n := &l.server.server, &p.Notifications
+	x := &listened{
+		tools:     s.ToolsListChanged && is(n.ToolsListChanged),
+		prompts:   s.PromptsListChanged && is(n.PromptsListChanged),
+		resources: s.ResourcesListChanged && is(n.ResourcesListChanged),
+	}
+	end := func() {}
+	if len(n.ResourceSubscriptions) > 0 {
+		if uris, unwatch := l.server.watch(ctx, n.ResourceSubscriptions); len(uris) > 0 {
+			x.uris, end = uris, unwatch
+		}
+	}
+	on := func(b bool) *bool {
+		if b {
+			return new(true)
+		}
+		return nil
+	}
+	honours := newer.SubscriptionFilter{ToolsListChanged: on(x.tools), PromptsListChanged: on(x.prompts), ResourcesListChanged: on(x.resources), ResourceSubscriptions: x.uris}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.nextID++
+	x.id = jsonrpc.NewID(l.nextID)
+	var sub *jsonrpc.Subscription
+	sub = jsonrpc.NewSubscription(x.id, honours.AppendJSON(nil), func() {
+		l.mu.Lock()
+		delete(l.subs, sub)
+		l.mu.Unlock()
+		end()
+	})
+	l.subs[sub] = x
+	go func() { // it ends with the connection at the latest
+		select {
+		case <-l.conn.Done():
+			sub.End(&jsonrpc.ClosedError{Cause: l.conn.Err()})
+		case <-sub.Done():
+		}
+	}()
+	return sub, nil
+}
+
+// heard calls f with the id of each subscription that wants something.
+func (l *listening) heard(wants func(*listened) bool, f func(newer.NotificationMeta) error) error {
+	l.mu.Lock()
+	var ids []jsonrpc.ID
+	for _, x := range l.subs {
+		if wants(x) {
+			ids = append(ids, x.id)
+		}
+	}
+	l.mu.Unlock()
+	var all []error
+	for _, id := range ids {
+		all = append(all, f(newer.NotificationMeta{SubscriptionID: id}))
+	}
+	return errors.Join(all...)
+}
+
+func (l *listening) toolListChanged(ctx context.Context, p *newer.ToolListChangedParams) error {
+	if l.client.ToolListChanged == nil {
+		return nil
+	}
+	return l.heard(func(x *listened) bool { return x.tools }, func(m newer.NotificationMeta) error {
+		return l.client.ToolListChanged(ctx, &newer.ToolListChangedParams{Meta: &m, Extra: p.Extra})
+	})
+}
+
+func (l *listening) promptListChanged(ctx context.Context, p *newer.PromptListChangedParams) error {
+	if l.client.PromptListChanged == nil {
+		return nil
+	}
+	return l.heard(func(x *listened) bool { return x.prompts }, func(m newer.NotificationMeta) error {
+		return l.client.PromptListChanged(ctx, &newer.PromptListChangedParams{Meta: &m, Extra: p.Extra})
+	})
+}
+
+func (l *listening) resourceListChanged(ctx context.Context, p *newer.ResourceListChangedParams) error {
+	if l.client.ResourceListChanged == nil {
+		return nil
+	}
+	return l.heard(func(x *listened) bool { return x.resources }, func(m newer.NotificationMeta) error {
+		return l.client.ResourceListChanged(ctx, &newer.ResourceListChangedParams{Meta: &m, Extra: p.Extra})
+	})
+}
+
+func (l *listening) resourceUpdated(ctx context.Context, p *newer.ResourceUpdatedParams) error {
+	if l.client.ResourceUpdated == nil {
+		return nil
+	}
+	return l.heard(func(x *listened) bool {
+		return slices.ContainsFunc(x.uris, func(u string) bool { return holds(u, p.URI) })
+	}, func(m newer.NotificationMeta) error {
+		return l.client.ResourceUpdated(ctx, &newer.ResourceUpdatedParams{URI: p.URI, Meta: &m, Extra: p.Extra})
+	})
+}
+
+// holds reports whether a watched URI is another, or above it.
+func holds(watched, uri string) bool {
+	rest, ok := strings.CutPrefix(uri, watched)
+	return ok && (rest == "" || strings.HasSuffix(watched, "/") || strings.HasPrefix(rest, "/"))
+}
+
+// remote is a server of 2026-07-28 that a client of 2025-11-25 calls.
+type remote struct {
+	server *newer.RemoteServer
+
+	mu      sync.Mutex
+	level   string                           // that the client set
+	watched map[string]*jsonrpc.Subscription // by URI
+}
+
+func (r *remote) logLevel() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.level
+}
+
+// fill adds what a server of 2025-11-25 has and one of 2026-07-28 has not.
+func (r *remote) fill(out *older.Server) {
+	if r.server.Logging {
+		out.SetLevel = func(_ context.Context, p *older.SetLevelParams) (*older.EmptyResult, error) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.level = string(p.Level)
+			return new(older.EmptyResult), nil
+		}
+	}
+	if r.server.ResourcesSubscribe {
+		out.Subscribe, out.Unsubscribe = r.subscribe, r.unsubscribe
+	}
+	out.RootsListChanged = func(context.Context, *older.RootsListChangedParams) error { return nil } // it asks anew each time
+}
+
+// subscribe listens to one resource.
+func (r *remote) subscribe(ctx context.Context, p *older.SubscribeParams) (*older.EmptyResult, error) {
+	r.mu.Lock()
+	sub := r.watched[p.URI]
+	r.mu.Unlock()
+	if sub != nil {
+		select {
+		case <-sub.Done(): // it has to be opened again
+		default:
+			return new(older.EmptyResult), nil
+		}
+	}
+	sub, err := r.server.Listen(ctx, &newer.SubscriptionsListenParams{Notifications: newer.SubscriptionFilter{ResourceSubscriptions: []string{p.URI}}})
+	if err != nil {
+		return nil, err
+	}
+	honoured := false
+	for u := range sub.Honoured().Get("resourceSubscriptions").Elems() {
+		s, _ := u.Str()
+		honoured = honoured || s == p.URI
+	}
+	if !honoured {
+		sub.Close()
+		e := notFound(p.URI)
+		e.Remote = true
+		return nil, e
+	}
+	r.mu.Lock()
+	before := r.watched[p.URI]
+	r.watched[p.URI] = sub
+	r.mu.Unlock()
+	if before != nil {
+		before.Close()
+	}
+	return new(older.EmptyResult), nil
+}
+
+func (r *remote) unsubscribe(_ context.Context, p *older.UnsubscribeParams) (*older.EmptyResult, error) {
+	r.mu.Lock()
+	sub := r.watched[p.URI]
+	delete(r.watched, p.URI)
+	r.mu.Unlock()
+	if sub != nil {
+		sub.Close()
+	}
+	return new(older.EmptyResult), nil
+}
+
+// How long a subscription that broke rests before it is opened again.
+const (
+	minListenRest = time.Second
+	maxListenRest = 30 * time.Second
+)
+
+// listen keeps a subscription open for the changes of lists that the client wants
+// to hear of and the server tells of, as long as the connection lasts. It returns
+// when the first attempt has been made.
+func (r *remote) listen(ctx context.Context, c *newer.Client) {
+	on := func(flag bool, f bool) *bool {
+		if flag && f {
+			return new(true)
+		}
+		return nil
+	}
+	p := &newer.SubscriptionsListenParams{Notifications: newer.SubscriptionFilter{
+		ToolsListChanged:     on(r.server.ToolsListChanged, c.ToolListChanged != nil),
+		PromptsListChanged:   on(r.server.PromptsListChanged, c.PromptListChanged != nil),
+		ResourcesListChanged: on(r.server.ResourcesListChanged, c.ResourceListChanged != nil),
+	}}
+	if n := &p.Notifications; n.ToolsListChanged == nil && n.PromptsListChanged == nil && n.ResourcesListChanged == nil {
+		return
+	}
+	o := jsonrpc.CallOptionsOf(ctx)
+	o.Timeout = new(probeTimeout)
+	ctx = jsonrpc.WithCallOptions(ctx, o)
+	sub, err := r.server.Listen(ctx, p)
+	conn := r.server.Conn()
+	ctx = jsonrpc.WithCallOptions(context.WithoutCancel(ctx), o)
+	go func() { // until the connection ends, or the server wants no more of it
+		for rest := minListenRest; ; rest = min(2*rest, maxListenRest) {
+			if err == nil {
+				rest = minListenRest
+				select {
+				case <-sub.Done():
+					if err = sub.Err(); err == nil {
+						return
+					}
+				case <-conn.Done():
+					return
+				}
+			}
+			if _, refused := errors.AsType[*jsonrpc.Error](err); refused {
+				return
+			}
+			select {
+			case <-time.After(rest):
+			case <-conn.Done():
+				return
+			}
+			sub, err = r.server.Listen(ctx, p)
+		}
+	}()
+}
