@@ -144,7 +144,8 @@ type Lenient struct {
 	Zero     bool            `json:"zero,omitempty"`     // the encoder writes it for Go's zero value, which is never legal
 }
 
-// Keep says that a definition nothing refers to is a type all the same.
+// Keep says that a definition is a type although nothing refers to it, or only
+// what is composed of it.
 type Keep struct {
 	Entry
 	Definition string `json:"definition"`
@@ -234,8 +235,8 @@ func (o *Overlay) in(revision string) *Overlay {
 	return out
 }
 
-// and gives the entries of both.
-func (o *Overlay) and(p *Overlay) *Overlay {
+// And gives the entries of both.
+func (o *Overlay) And(p *Overlay) *Overlay {
 	out := &Overlay{}
 	a, b, dst := reflect.ValueOf(o).Elem(), reflect.ValueOf(p).Elem(), reflect.ValueOf(out).Elem()
 	for i := range a.NumField() {

@@ -35,6 +35,11 @@ func Patch(data []byte, errata []*Erratum, use Use) ([]byte, error) {
 			return nil, e.err("%v", err)
 		}
 	}
+	return format(root)
+}
+
+// format writes a schema file.
+func format(root any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

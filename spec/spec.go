@@ -4,7 +4,8 @@
 // share stand in common.json, where each entry says from and to which revision
 // it holds. sources.json records the sha256 of each official file and of our
 // structure of it. docs.yaml holds our own words for what the generated
-// packages declare.
+// packages declare. ext holds official extensions, which add to what a revision
+// defines; extensions.json lists them.
 package spec
 
 import (
@@ -18,11 +19,12 @@ import (
 	"sync"
 )
 
-//go:embed *.json docs.yaml 20*/*.json
+//go:embed *.json docs.yaml 20*/*.json ext/*/*.json
 var files embed.FS
 
 // Files gives the embedded data: sources.json, common.json, docs.yaml and, per
-// revision, <revision>/schema.json and, where the revision alone needs entries, <revision>/overlay.json.
+// revision, <revision>/schema.json and, where the revision alone needs entries, <revision>/overlay.json;
+// extensions.json and per extension ext/<name>/schema.json and ext/<name>/overlay.json.
 func Files() fs.FS { return files }
 
 // Source says what a schema.json was made from.
@@ -38,6 +40,9 @@ type Set struct {
 	fsys    fs.FS
 	sources []Source
 	common  *Overlay
+
+	extensions []*Extension
+	additions  map[string]*Overlay // by name of the extension
 }
 
 var embedded = sync.OnceValues(func() (*Set, error) { return Open(files) })
@@ -67,6 +72,9 @@ func Open(fsys fs.FS) (*Set, error) {
 				return nil, e.err("%v", err) // the entry would hold for nothing, in silence
 			}
 		}
+	}
+	if err := s.openExtensions(); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -113,11 +121,23 @@ func (s *Set) Schema(revision string) ([]byte, error) {
 	return fs.ReadFile(s.fsys, path.Join(revision, "schema.json"))
 }
 
-// Overlay gives all entries that hold for a revision: those of common.json and
-// the revision's own. For a revision that is not known it gives the entries of
+// Overlay gives all entries that hold for a revision: those of common.json,
+// the revision's own and those of its extensions. For a revision that is not known it gives the entries of
 // common.json that no revision ended; they are hints then, and one that matches
 // nothing is no error.
 func (s *Set) Overlay(revision string) (*Overlay, error) {
+	o, err := s.Core(revision)
+	if err != nil || o.Hints {
+		return o, err
+	}
+	for _, e := range s.Extensions(revision) {
+		o = o.And(s.Addition(e, revision))
+	}
+	return o, nil
+}
+
+// Core is Overlay without the entries of extensions.
+func (s *Set) Core(revision string) (*Overlay, error) {
 	if _, err := s.Source(revision); err != nil {
 		o := s.common.in("")
 		o.Hints = true
@@ -140,7 +160,7 @@ func (s *Set) Overlay(revision string) (*Overlay, error) {
 			return nil, e.err("the file says the revision; from and to belong to common.json")
 		}
 	}
-	return s.common.in(revision).and(own), nil
+	return s.common.in(revision).And(own), nil
 }
 
 // Use says who asks for a patched schema: some errata can only be said to one of the two.
@@ -152,12 +172,15 @@ const (
 	Generator  Use = "generator"
 )
 
-// Patched gives a revision's schema with the errata of its overlay applied.
-// It is valid JSON Schema of the same draft as the original. An erratum that
+// Patched gives a revision's schema with its extensions added and the errata of
+// its overlay applied. It is valid JSON Schema of the same draft as the original. An erratum that
 // does not find what it expects is an error.
 func (s *Set) Patched(revision string, use Use) ([]byte, error) {
 	data, err := s.Schema(revision)
 	if err != nil {
+		return nil, err
+	}
+	if data, err = s.Extend(revision, data); err != nil {
 		return nil, err
 	}
 	o, err := s.Overlay(revision)
@@ -194,8 +217,8 @@ func Schema(revision string) ([]byte, error) {
 	return s.Schema(revision)
 }
 
-// Patched gives the embedded schema of a revision with the errata applied, for
-// validators: it accepts what the specification allows, where the official
+// Patched gives the embedded schema of a revision with its official extensions
+// added and the errata applied, for validators: it accepts what the specification allows, where the official
 // file accepts less, and refuses what only the specification's text rules out.
 func Patched(revision string) ([]byte, error) {
 	s, err := embedded()

@@ -120,6 +120,8 @@ func TestPatchedCompiles(t *testing.T) {
 	for _, r := range spec.Revisions() {
 		pristine, err := spec.Schema(r)
 		require.NoError(t, err)
+		pristine, err = set.Extend(r, pristine)
+		require.NoError(t, err)
 		for _, use := range []spec.Use{spec.Validators, spec.Generator} {
 			data, err := set.Patched(r, use)
 			require.NoError(t, err)

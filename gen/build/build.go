@@ -8,6 +8,7 @@
 package build
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -88,7 +89,15 @@ func one(set *spec.Set, docs *spec.Docs, revision string, seen map[string]string
 	if err != nil {
 		return nil, nil, err
 	}
-	pkg, err := Lower(Input{Revision: revision, File: "spec/" + revision + "/schema.json", Hash: src.Structure, Schema: data, Overlay: o,
+	own, err := set.Schema(revision)
+	if err != nil {
+		return nil, nil, err
+	}
+	more, err := added(set, revision, own)
+	if err != nil {
+		return nil, nil, err
+	}
+	pkg, err := Lower(Input{Revision: revision, File: "spec/" + revision + "/schema.json", Hash: src.Structure, Schema: data, Overlay: o, Added: more,
 		Docs: func(name, member string) []string { return docs.Text(revision, name, member) }})
 	if err != nil {
 		return nil, nil, err
@@ -116,10 +125,47 @@ type Input struct {
 	Overlay  *spec.Overlay // nil = only general rules
 	Docs     Docs          // nil = the descriptions of the schema
 	Own      *spec.Overlay // entries of Overlay that must decide something even if it holds only hints
+	Added    []*Added      // extensions that Schema holds already
 
 	// Decide is told, when the overlay holds only hints, what the general rules
 	// decide in place of overlay entries. It may be nil.
 	Decide func(*Decision)
+}
+
+// Added is an extension that was added to a schema.
+type Added struct {
+	*spec.Extension
+	Definitions []string // that it brought
+}
+
+// added finds what the extensions of a revision bring to a schema file.
+func added(set *spec.Set, revision string, data []byte) ([]*Added, error) {
+	var out []*Added
+	type file struct {
+		Definitions map[string]json.RawMessage `json:"$defs"`
+	}
+	var own file
+	if err := json.Unmarshal(data, &own); err != nil {
+		return nil, err
+	}
+	for _, e := range set.Extensions(revision) {
+		data, err := set.ExtensionSchema(e)
+		if err != nil {
+			return nil, err
+		}
+		var more file
+		if err := json.Unmarshal(data, &more); err != nil {
+			return nil, fmt.Errorf("%s: %w", e.File(), err)
+		}
+		a := &Added{Extension: e}
+		for name := range more.Definitions {
+			if own.Definitions[name] == nil {
+				a.Definitions = append(a.Definitions, name)
+			}
+		}
+		out = append(out, a)
+	}
+	return out, nil
 }
 
 // Lower makes the model of one revision. Its errors are of type [*Error] or [*schema.Error]; Build, All and File also give [*spec.EntryError].
@@ -212,6 +258,7 @@ func (b *builder) build() (*ir.Package, error) {
 	for _, name := range slices.Sorted(maps.Keys(b.types)) {
 		pkg.Types = append(pkg.Types, b.types[name])
 	}
+	b.extensions(pkg)
 	for _, step := range []func(*ir.Package) error{b.roles, b.values, b.deprecations, b.collisions, b.relied} {
 		if err := step(pkg); err != nil {
 			return nil, err
@@ -234,6 +281,31 @@ func (b *builder) build() (*ir.Package, error) {
 		b.ended()
 	}
 	return pkg, nil
+}
+
+// extensions notes what each extension brought.
+func (b *builder) extensions(pkg *ir.Package) {
+	for _, a := range b.in.Added {
+		pkg.Extensions = append(pkg.Extensions, &ir.Extension{Name: camel(a.Name), ID: a.ID, Source: a.File(), SourceHash: a.Structure, Place: a.Place})
+		for _, t := range pkg.Types {
+			if slices.Contains(a.Definitions, owner(t.Schema)) {
+				t.Extension = a.ID
+			}
+		}
+		for _, m := range pkg.Methods {
+			if slices.Contains(a.Definitions, m.Definition) {
+				m.Extension = a.ID
+			}
+		}
+	}
+}
+
+// owner is the definition that a type was made of, or of a part of.
+func owner(label string) string {
+	if parts := strings.SplitN(label, "/", 4); parts[0] == "" && len(parts) > 2 { // "/$defs/X/…"
+		return parts[2]
+	}
+	return label
 }
 
 // def follows aliases from a schema to the one that says something, and gives

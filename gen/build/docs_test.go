@@ -412,6 +412,8 @@ func TestPlaces(t *testing.T) {
 		require.Contains(t, p.Place, p.Revision)
 		data, err := set.Schema(p.Revision)
 		require.NoError(t, err)
+		data, err = set.Extend(p.Revision, data)
+		require.NoError(t, err)
 		var file struct {
 			Definitions map[string]any `json:"definitions"`
 			Defs        map[string]any `json:"$defs"`

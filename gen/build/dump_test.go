@@ -130,7 +130,7 @@ func showMethod(m *ir.Method) []string {
 		l += " result " + m.Result
 	}
 	for _, o := range m.Outcomes {
-		l += " or " + []string{"InputRequiredResult", "CreateTaskResult"}[o]
+		l += " or " + []string{"InputRequiredResult", "CreateTaskResult", "CreateTaskResult by type"}[o]
 	}
 	if m.Paginated {
 		l += fmt.Sprintf(" pages of %s %s", m.Items, m.Item)

@@ -47,6 +47,12 @@ func FileDecisions(fsys fs.FS, name string, data []byte, revision string, own *s
 	if in.Overlay, err = set.Overlay(revision); err != nil {
 		return nil, nil, err
 	}
+	if in.Added, err = added(set, revision, data); err != nil {
+		return nil, nil, err
+	}
+	if data, err = set.Extend(revision, data); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
 	if in.Schema, err = spec.Patch(data, in.Overlay.Errata, spec.Generator); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -97,16 +103,26 @@ func guess(set *spec.Set, in Input, own *spec.Overlay) (*ir.Package, []*Decision
 			before = r
 		}
 	}
-	var known *spec.Overlay
-	if before == "" {
-		known = &spec.Overlay{}
-	} else {
+	known := &spec.Overlay{}
+	if before != "" {
 		var err error
-		if known, err = set.Overlay(before); err != nil {
+		if known, err = set.Core(before); err != nil {
 			return nil, nil, err
 		}
 	}
 	var out []*Decision
+	// An extension stays as it is as long as it fits what the file defines.
+	if more, err := set.Extend(in.Revision, in.Schema); err == nil {
+		if in.Added, err = added(set, in.Revision, in.Schema); err != nil {
+			return nil, nil, err
+		}
+		in.Schema = more
+		for _, e := range in.Added {
+			known = known.And(set.Addition(e.Extension, in.Revision))
+		}
+	} else {
+		out = append(out, &Decision{What: fmt.Sprintf("an extension does not fit the file and is left out (%v): does it end?", err)})
+	}
 	hints := *known
 	hints.Hints, hints.Errata = true, nil
 	if own != nil {
@@ -180,9 +196,9 @@ func subject(entry reflect.Value) string {
 }
 
 // lasting says whether an entry holds for later revisions as well: it stands
-// with the common facts, and no revision ended it.
+// with the common facts or those of an extension, and no revision ended it.
 func lasting(e *spec.Entry) bool {
-	return strings.HasPrefix(e.Place, "spec/common.json#") && e.To == ""
+	return (strings.HasPrefix(e.Place, "spec/common.json#") || strings.HasPrefix(e.Place, "spec/ext/")) && e.To == ""
 }
 
 // decide notes what the general rules decided, once: a place may be looked at
@@ -256,12 +272,19 @@ func carry[T any](b *builder, list []T, x T, e *spec.Entry) []T {
 	return list
 }
 
+// extensionPath begins the path of a capability that is an extension: its
+// identifier, which may hold dots, is all the rest.
+const extensionPath = "extensions."
+
 // capability says whether a side can advertise a capability, by its path. A
 // file that does not define what the side advertises says nothing against it.
 func (b *builder) capability(side, path string) bool {
 	s := b.file.Definitions[side+"Capabilities"]
 	if s == nil {
 		return b.strict()
+	}
+	if _, ok := strings.CutPrefix(path, extensionPath); ok {
+		return s.Properties["extensions"] != nil
 	}
 	for _, k := range strings.Split(path, ".") {
 		if s == nil {

@@ -228,8 +228,15 @@ func (b *builder) result(m *method) error {
 				return err
 			}
 		}
+		if i := slices.Index(defs, taskCreated); i >= 0 && len(defs) > 1 {
+			outcomes = append(outcomes, ir.TaskByType)
+			defs = slices.Delete(defs, i, i+1)
+			if _, err := b.definition(taskCreated); err != nil {
+				return err
+			}
+		}
 		if len(defs) != 1 {
-			return b.err(Unclassified, r.Pointer, "a result that is one of %v: resultType tells only %s and one other apart", defs, inputRequired)
+			return b.err(Unclassified, r.Pointer, "a result that is one of %v: resultType tells only %s, %s and one other apart", defs, inputRequired, taskCreated)
 		}
 		def = defs[0]
 	} else if b.file.Definitions[def] == nil {

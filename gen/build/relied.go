@@ -212,6 +212,19 @@ func (r *relied) outcomes(m *ir.Method) {
 			if t != nil && r.err == nil {
 				r.want(r.b.types[fieldOf(t, "task").Type.Name], "taskId", isString.must(&yes), true, why)
 			}
+		case ir.TaskByType:
+			const why = "it is how a server says that it made a task"
+			t, task := r.b.types[r.b.goName(taskCreated)], r.b.types["Task"]
+			if !isStruct(t) || !isStruct(task) {
+				r.fail(Unsupported, r.b.where[t.Name], "%s and Task have to be objects: %s", taskCreated, why)
+				return
+			}
+			r.want(task, "taskId", isString.must(&yes), true, why)
+			for _, f := range task.Fields {
+				if have := fieldOf(t, f.JSON); have == nil || have.Required != f.Required || spell(&have.Type) != spell(&f.Type) {
+					r.fail(Unsupported, r.b.where[t.Name], "%s has to have the member %q as Task has it: %s", taskCreated, f.JSON, why)
+				}
+			}
 		}
 	}
 }

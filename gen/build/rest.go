@@ -20,7 +20,7 @@ import (
 // silence. For a revision that is not known it is kept.
 func (b *builder) rest() error {
 	for _, k := range b.o.Keep {
-		if b.file.Definitions[k.Definition] != nil && !b.reached[k.Definition] {
+		if b.file.Definitions[k.Definition] != nil && (!b.reached[k.Definition] || b.types[b.goName(k.Definition)] == nil) {
 			b.use(&k.Entry)
 			if _, err := b.definition(k.Definition); err != nil {
 				return err
@@ -353,7 +353,7 @@ func (b *builder) results(m *ir.Method) []string {
 		switch o {
 		case ir.InputRequired:
 			out = append(out, b.goName(inputRequired))
-		case ir.TaskCreated:
+		case ir.TaskCreated, ir.TaskByType:
 			out = append(out, b.goName(taskCreated))
 		}
 	}
@@ -446,7 +446,11 @@ func (b *builder) values(*ir.Package) error {
 		}
 		for _, f := range t.Fields {
 			if f.Required && f.Const == "" && received[name] {
+				own := slices.ContainsFunc(b.o.Lenient, func(l *spec.Lenient) bool { return l.At == name+"."+f.JSON })
 				for _, l := range b.o.Lenient {
+					if own && l.At != name+"."+f.JSON {
+						continue // what is said of this very member goes before what is said of many
+					}
 					if l.Lists && f.Type.Kind == ir.Slice || l.At != "" && matches(l.At, name, f.JSON) {
 						if !b.suits(l, &f.Type) {
 							if b.strict() {

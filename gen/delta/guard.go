@@ -27,6 +27,7 @@ const (
 	texts   = "texts say how to use it and are no part of the protocol"
 	derived = "follows from parts that are compared"
 	history = "tells the past, not what is"
+	origin  = "says who defines it: the capability that it needs is compared"
 )
 
 // parts names every field of the model that two matched pieces may differ in.
@@ -36,6 +37,7 @@ var parts = map[reflect.Type]map[string]part{
 		"Revision": no("two revisions have two names"), "Name": no("always mcp"), "Dir": no("made of the revision"),
 		"Source": no("the file's name"), "SourceHash": no("the file's hash"), "Stateless": is(HandshakeChanged),
 		"Doc": no(texts), "Changes": no(texts), "Place": no(texts),
+		"Extensions": no("what they bring is compared"),
 		"Types": no("compared one by one"), "Methods": no("compared one by one"), "Errors": no("compared one by one"), "Consts": no("compared one by one"),
 	},
 	reflect.TypeFor[ir.Type](): {
@@ -46,7 +48,7 @@ var parts = map[reflect.Type]map[string]part{
 		"Closed": is(ClosedChanged), "Values": inside(ValueAdded, ValueRemoved, ValueRenamed, OrderChanged), "Open": is(OpenChanged),
 		"Arms": inside(ArmAdded, ArmRemoved, ImplAdded, ImplGone), "Plan": inside(PlanChanged, ArmAdded, ArmRemoved),
 		"Target": is(TargetChanged), "Elem": is(ElemChanged), "Raws": inside(RawAdded, RawRemoved),
-		"Role": no(derived), "Params": no(derived), "Result": no(derived), "MetaOf": no(derived), "Bounded": no(derived),
+		"Role": no(derived), "Params": no(derived), "Result": no(derived), "MetaOf": no(derived), "Bounded": no(derived), "Extension": no(origin),
 	},
 	reflect.TypeFor[ir.Field](): {
 		"JSON": no("members are matched by it"), "Name": is(GoNameChanged), "Type": is(TypeChanged, ConstChanged), "Required": is(MadeRequired, MadeOptional),
@@ -59,7 +61,10 @@ var parts = map[reflect.Type]map[string]part{
 		"Params": is(ParamsChanged), "ParamsReq": is(ParamsMadeReq, ParamsMadeOpt), "Result": is(ResultChanged), "Outcomes": inside(OutcomeAdded, OutcomeRemoved),
 		"Paginated": is(PagesChanged), "Items": is(PagesChanged), "Item": is(PagesChanged), "Server": inside(NeedAdded, NeedRemoved),
 		"Client": inside(NeedAdded, NeedRemoved), "Gates": inside(GateAdded, GateRemoved), "Lifecycle": is(LifecycleChanged), "Since": no(history),
-		"Embedded": is(EmbeddedChanged), "Doc": no(texts), "Deprec": is(Deprecated, Undeprecated),
+		"Embedded": is(EmbeddedChanged), "Extension": no(origin), "Doc": no(texts), "Deprec": is(Deprecated, Undeprecated),
+	},
+	reflect.TypeFor[ir.Extension](): {
+		"Name": no(origin), "ID": no(origin), "Source": no(origin), "SourceHash": no(origin), "Place": no(texts),
 	},
 	reflect.TypeFor[ir.Error](): {
 		"Name": no("errors are matched by it"), "Code": is(CodeChanged), "Data": is(DataChanged), "Doc": no(texts), "Since": no(history), "Deprec": no(texts),

@@ -12,7 +12,7 @@ import (
 
 var directions = map[ir.Direction]string{ir.ClientToServer: "client", ir.ServerToClient: "server", ir.EitherWay: "either"}
 
-var outcomes = map[ir.Outcome]string{ir.InputRequired: "input required", ir.TaskCreated: "task created"}
+var outcomes = map[ir.Outcome]string{ir.InputRequired: "input required", ir.TaskCreated: "task created", ir.TaskByType: "task"}
 
 // methods compares requests and notifications.
 func (c *comparer) methods() error {
@@ -128,6 +128,9 @@ func (c *comparer) answer(f *found, o, n *ir.Method) {
 		ch := Change{Kind: OutcomeAdded, Member: outcomes[x], Code: Compiles, OldReadsNew: ReadsSome, NewReadsOld: ReadsAll}
 		if x == ir.TaskCreated {
 			ch.OldReadsNew, ch.Note = ReadsAll, "only who asks for a task gets one"
+		}
+		if x == ir.TaskByType {
+			ch.OldReadsNew, ch.Note = ReadsAll, "only who declares tasks gets one"
 		}
 		f.add(ch)
 	}

@@ -45,6 +45,14 @@ var rules = map[string][]rule{
 		{typ: "RequestMeta", member: "io.modelcontextprotocol/clientCapabilities", way: "down", use: hand, why: "belongs to the session"},
 		{typ: "RequestMeta", member: "io.modelcontextprotocol/clientInfo", way: "both", use: hand, why: "belongs to the session"},
 		{typ: "RequestMeta", member: "io.modelcontextprotocol/logLevel", way: "both", use: hand, why: "belongs to the session"},
+		{typ: "Task", member: "ttlMs", way: "both", use: rename, older: "ttl", why: "the unit came into the name"},
+		{typ: "Task", member: "pollIntervalMs", way: "both", use: rename, older: "pollInterval", why: "the unit came into the name"},
+		{typ: "GetTaskResult", member: "ttlMs", way: "both", use: rename, older: "ttl", why: "the unit came into the name"},
+		{typ: "GetTaskResult", member: "pollIntervalMs", way: "both", use: rename, older: "pollInterval", why: "the unit came into the name"},
+		{typ: "TaskStatusParams", member: "ttlMs", way: "both", use: rename, older: "ttl", why: "the unit came into the name"},
+		{typ: "TaskStatusParams", member: "pollIntervalMs", way: "both", use: rename, older: "pollInterval", why: "the unit came into the name"},
+		{typ: "CreateTaskResult", way: "both", use: apart, why: "here it is the task itself, there it holds the task"},
+		{typ: "CancelTaskResult", way: "both", use: apart, why: "here it only acknowledges, there it is the task"},
 	},
 }
 

@@ -95,9 +95,9 @@ func (s *summary) messages() {
 		case ParamsMadeOpt:
 			what = "params are optional"
 		case OutcomeAdded:
-			what = map[string]string{outcomes[ir.InputRequired]: "may ask for input first", outcomes[ir.TaskCreated]: "may give a task"}[c.Member]
+			what = map[string]string{outcomes[ir.InputRequired]: "may ask for input first", outcomes[ir.TaskCreated]: "may give a task", outcomes[ir.TaskByType]: "may give a task"}[c.Member]
 		case OutcomeRemoved:
-			what = map[string]string{outcomes[ir.InputRequired]: "asks for no input", outcomes[ir.TaskCreated]: "gives no task"}[c.Member]
+			what = map[string]string{outcomes[ir.InputRequired]: "asks for no input", outcomes[ir.TaskCreated]: "gives no task when asked", outcomes[ir.TaskByType]: "gives no task"}[c.Member]
 		case NeedAdded:
 			what = "needs " + c.Member
 		case NeedRemoved:

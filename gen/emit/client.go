@@ -137,6 +137,13 @@ func (g *printer) remoteServer(f *jen.File, s *side) {
 		for _, req := range s.reqs {
 			b.If(r.Clone().Dot("conn").Dot("Advertised").Call(jen.Id(req.Const))).Block(srv.Clone().Dot(req.Go).Op("=").Add(r).Dot(req.Go))
 		}
+		for _, e := range s.exts {
+			if e.flag == "" { // what the client does not declare cannot be passed on
+				b.If(srv.Clone().Dot(e.funcs[0].Go).Op("==").Nil()).Block(
+					srv.Clone().Dot("Extensions").Op("=").Add(jsonrpc("WithoutExtension")).Call(srv.Clone().Dot("Extensions"), jen.Lit(e.ID)),
+				)
+			}
+		}
 		for _, n := range s.notes {
 			b.Add(srv.Clone().Dot(n.Go).Op("=").Add(r).Dot(n.Go))
 		}
@@ -206,6 +213,8 @@ func (g *printer) callStub(f *jen.File, recv, conn *jen.Statement, m *ir.Method)
 			return jsonrpc(fn).Index(jen.List(types...)).Call(jen.Id("ctx"), conn, jen.Id(m.Const), p)
 		}
 		switch {
+		case has(m, ir.InputRequired) && has(m, ir.TaskByType):
+			b.Return(call("CallRoundsTask", jen.Id(m.Result), jen.Id("InputRequiredError"), jen.Id("TaskCreated")))
 		case has(m, ir.InputRequired):
 			b.Return(call("CallRounds", jen.Id(m.Result), jen.Id("InputRequiredError")))
 		case has(m, ir.TaskCreated):
@@ -231,6 +240,9 @@ func (g *printer) callDoc(m *ir.Method) []string {
 	switch {
 	case has(m, ir.InputRequired):
 		lines = append(append(lines, ""), wrap("What the server asks for meanwhile is answered by the funcs of the Client; when there is none for it, the error is an *InputRequiredError.")...)
+		if has(m, ir.TaskByType) {
+			lines = append(append(lines, ""), wrap("When the Client declares tasks the error may be a *TaskCreated: the server goes on with the call as a task.")...)
+		}
 	case has(m, ir.TaskCreated):
 		lines = append(append(lines, ""), wrap("When the params ask for a task the error may be a *TaskCreated.")...)
 	}

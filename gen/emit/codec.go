@@ -189,7 +189,7 @@ func (g *printer) decodeField(b *jen.Group, f *ir.Field) {
 	switch {
 	case f.Const != "":
 		b.Err().Op("=").Add(d()).Dot("Const").Call(jen.Lit(f.Const))
-	case f.Default != nil:
+	case f.Default != nil && f.Type.Kind != ir.NullInt: // there null is a value
 		b.If(d().Dot("Lenient").Call().Op("&&").Add(d()).Dot("Null").Call()).Block(
 			lhs.Clone().Op("=").Add(g.literal(f)),
 			d().Dot("Forgive").Call(jen.Lit("null, taken as "+f.Default.JSON), jen.Lit("")),
@@ -259,6 +259,10 @@ func (g *printer) literal(f *ir.Field) jen.Code {
 		return jen.Nil()
 	}
 	switch f.Type.Kind {
+	case ir.NullInt:
+		if v == nil {
+			return jen.Nil()
+		}
 	case ir.RawAny, ir.RawObject:
 		return wire("Raw").Call(jen.Op(goString(text)))
 	case ir.Slice, ir.Map:

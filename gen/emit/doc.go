@@ -142,6 +142,9 @@ func (g *printer) typeDoc(t *ir.Type) []string {
 	case t.Since != "":
 		origin = "In the protocol since " + t.Since
 	}
+	if t.Extension != "" && origin != "" {
+		origin += ", here by the extension " + t.Extension
+	}
 	if ref := g.typePlace(t); origin != "" || ref != "" {
 		lines = append(lines, "")
 		if origin != "" {
@@ -273,6 +276,11 @@ func (g *printer) typePlace(t *ir.Type) string {
 // an inline object stands in.
 func (g *printer) place(schema string) string {
 	def := definition(schema)
+	for _, e := range g.p.Extensions {
+		if g.brought[def] == e.ID {
+			return "See " + e.Place
+		}
+	}
 	if def == "" || g.p.Place == "" {
 		return ""
 	}

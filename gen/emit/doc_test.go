@@ -192,6 +192,11 @@ func TestPackageDocs(t *testing.T) {
 		}
 		for _, typ := range p.Types {
 			place := regexp.MustCompile(`\bSee\s+(\w+\s+in\s+)?https://\S*` + regexp.QuoteMeta(p.Revision) + `\S*`)
+			for _, e := range p.Extensions {
+				if e.ID == typ.Extension {
+					place = regexp.MustCompile(`\bSee\s+` + regexp.QuoteMeta(e.Place))
+				}
+			}
 			if !place.MatchString(names[typ.Name]) {
 				t.Errorf("%s: %s does not say where the specification has it: %s", p.Revision, typ.Name, names[typ.Name])
 			}

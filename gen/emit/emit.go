@@ -55,7 +55,7 @@ func Package(p *ir.Package) (map[string][]byte, error) {
 		file := jen.NewFilePathName(Module+"/generated/"+p.Dir, p.Name)
 		file.ImportName(wirePath, "wire")
 		file.ImportName(jsonrpcPath, "jsonrpc")
-		file.HeaderComment(fmt.Sprintf("%s %s (sha256 %s). DO NOT EDIT.", Header, p.Source, p.SourceHash))
+		file.HeaderComment(header(p))
 		if f.name == "types_gen.go" {
 			for _, l := range g.packageDoc() {
 				file.PackageComment(comment(l))
@@ -77,11 +77,21 @@ func Package(p *ir.Package) (map[string][]byte, error) {
 	return out, nil
 }
 
+// header names what a package was made from.
+func header(p *ir.Package) string {
+	s := fmt.Sprintf("%s %s (sha256 %s)", Header, p.Source, p.SourceHash)
+	for _, e := range p.Extensions {
+		s += fmt.Sprintf(" and %s (sha256 %s)", e.Source, e.SourceHash)
+	}
+	return s + ". DO NOT EDIT."
+}
+
 // printer prints one package. The first error stops it.
 type printer struct {
 	p       *ir.Package
 	types   map[string]*ir.Type
 	methods map[string]*ir.Method
+	brought map[string]string   // definition -> extension that it is of
 	arms    map[string][]string // struct name -> unions that it is an arm of, sorted
 
 	// helpers are the functions that read, write, copy or check slices and
@@ -102,7 +112,7 @@ var own = []string{
 }
 
 func newPrinter(p *ir.Package) (*printer, error) {
-	g := &printer{p: p, types: map[string]*ir.Type{}, methods: map[string]*ir.Method{}, arms: map[string][]string{}, lists: map[string]*ir.Ref{}, gets: map[string]bool{}, uses: map[string]bool{}, armsFuncs: map[string]func(*jen.File){}}
+	g := &printer{p: p, types: map[string]*ir.Type{}, methods: map[string]*ir.Method{}, brought: map[string]string{}, arms: map[string][]string{}, lists: map[string]*ir.Ref{}, gets: map[string]bool{}, uses: map[string]bool{}, armsFuncs: map[string]func(*jen.File){}}
 	for _, t := range p.Types {
 		switch {
 		case g.types[t.Name] != nil:
@@ -113,6 +123,9 @@ func newPrinter(p *ir.Package) (*printer, error) {
 			return nil, fmt.Errorf("%s: %s takes more than 64 members, which the decoder's mask has no room for", p.Revision, t.Name)
 		}
 		g.types[t.Name] = t
+		if t.Extension != "" {
+			g.brought[definition(t.Schema)] = t.Extension
+		}
 	}
 	for _, t := range p.Types {
 		if t.Kind != ir.Union {
@@ -130,6 +143,9 @@ func newPrinter(p *ir.Package) (*printer, error) {
 	}
 	for _, m := range p.Methods {
 		g.methods[m.Name] = m
+		if m.Extension != "" {
+			g.brought[m.Definition] = m.Extension
+		}
 	}
 	return g, nil
 }

@@ -161,12 +161,17 @@ func (g *printer) requestEnvelope(f *jen.File, m *ir.Method) {
 		}
 		complete := read("Result", m.Result)
 		switch {
-		case has(m, ir.InputRequired):
-			b.Switch(jen.List(jen.Id("t"), jen.Id("_")).Op(":=").Id("e").Dot("Result").Dot("Get").Call(jen.Lit("resultType")).Dot("Str").Call(), jen.Id("t")).Block(
-				jen.Case(jen.Lit("input_required")).Block(read("InputRequired", "InputRequiredResult")),
-				jen.Case(jen.Lit(""), jen.Lit("complete")).Block(complete),
-				jen.Default().Block(jen.Err().Op("=").Op("&").Add(jsonrpc("ResultTypeError")).Values(jen.Id("Type").Op(":").Id("t"), jen.Id("Raw").Op(":").Id("e").Dot("Result").Dot("Clone").Call())),
-			)
+		case has(m, ir.InputRequired), has(m, ir.TaskByType):
+			b.Switch(jen.List(jen.Id("t"), jen.Id("_")).Op(":=").Id("e").Dot("Result").Dot("Get").Call(jen.Lit("resultType")).Dot("Str").Call(), jen.Id("t")).BlockFunc(func(b *jen.Group) {
+				if has(m, ir.InputRequired) {
+					b.Case(jen.Lit("input_required")).Block(read("InputRequired", "InputRequiredResult"))
+				}
+				if has(m, ir.TaskByType) {
+					b.Case(jen.Lit("task")).Block(read("Task", "CreateTaskResult"))
+				}
+				b.Case(jen.Lit(""), jen.Lit("complete")).Block(complete)
+				b.Default().Block(jen.Err().Op("=").Op("&").Add(jsonrpc("ResultTypeError")).Values(jen.Id("Type").Op(":").Id("t"), jen.Id("Raw").Op(":").Id("e").Dot("Result").Dot("Clone").Call()))
+			})
 		case has(m, ir.TaskCreated):
 			asked := x().Dot("Params").Op("!=").Nil().Op("&&").Add(x()).Dot("Params").Dot("Task").Op("!=").Nil()
 			if g.unionParams(m) {
@@ -189,6 +194,9 @@ func (g *printer) requestEnvelope(f *jen.File, m *ir.Method) {
 		if has(m, ir.TaskCreated) {
 			b.Id("Task").Op("*").Id("CreateTaskResult").Comment("// when the request asked for a task")
 		}
+		if has(m, ir.TaskByType) {
+			b.Id("Task").Op("*").Id("CreateTaskResult").Comment("// when the server goes on with it as a task")
+		}
 		b.Id("Error").Op("*").Add(jsonrpc("Error")).Comment("// when it failed")
 		b.Id("Extra").Add(wire("Members")).Comment(extraComment)
 		b.Line()
@@ -200,7 +208,7 @@ func (g *printer) requestEnvelope(f *jen.File, m *ir.Method) {
 	f.Func().Params(ptrRecv(answer)).Id("AppendJSON").Params(bytesParam()).Index().Byte().BlockFunc(func(b *jen.Group) {
 		b.If(x().Dot("Error").Op("!=").Nil()).Block(jen.Return(withExtra(jsonrpc("AppendError").Call(buf(), x().Dot("ID"), jen.True(), x().Dot("Error")))))
 		for _, o := range m.Outcomes {
-			member := map[ir.Outcome]string{ir.InputRequired: "InputRequired", ir.TaskCreated: "Task"}[o]
+			member := map[ir.Outcome]string{ir.InputRequired: "InputRequired", ir.TaskCreated: "Task", ir.TaskByType: "Task"}[o]
 			b.If(x().Dot(member).Op("!=").Nil()).Block(jen.Return(withExtra(jsonrpc("AppendResult").Call(buf(), x().Dot("ID"), x().Dot(member)))))
 		}
 		b.Return(withExtra(jsonrpc("AppendResult").Call(buf(), x().Dot("ID"), x().Dot("Result"))))

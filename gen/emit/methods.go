@@ -435,8 +435,9 @@ func (g *printer) unwrapped(m *ir.Method) jen.Code {
 
 // outcomes prints the results that are errors: a request for input, a task.
 func (g *printer) outcomes(f *jen.File) {
-	var input, task bool
+	var input, task, byType bool
 	for _, m := range g.p.Methods {
+		byType = byType || has(m, ir.TaskByType)
 		input = input || has(m, ir.InputRequired)
 		task = task || has(m, ir.TaskCreated)
 	}
@@ -445,6 +446,9 @@ func (g *printer) outcomes(f *jen.File) {
 	}
 	if task {
 		g.taskCreated(f)
+	}
+	if byType {
+		g.taskByType(f)
 	}
 }
 
@@ -519,6 +523,44 @@ func (g *printer) taskCreated(f *jen.File) {
 	)
 	docf(f, "IsResult marks the error as a result.")
 	f.Func().Params(jen.Op("*").Id(name)).Id("IsResult").Params().Block()
+}
+
+// taskByType prints the result that is a task itself.
+func (g *printer) taskByType(f *jen.File) {
+	t, task := g.typ("CreateTaskResult"), g.typ("Task")
+	const name = "TaskCreated"
+	docf(f, "%s is a result that stands for another one that will come later: the server goes on with the call as a task. A handler returns one as its "+
+		"error, and so does a call. Only a client that declared the extension %s with the request is given one; for any other "+
+		"the request is answered with jsonrpc.CodeMissingClientCapability.", name, t.Extension)
+	f.Type().Id(name).Struct(jen.Id(t.Name))
+	docf(f, "New%s says that a task was made. It has to be found by its id already.", name)
+	f.Func().Id("New" + name).Params(jen.Id("task").Id(task.Name)).Op("*").Id(name).Block(
+		jen.Return(jen.Op("&").Id(name).Values(jen.Id(t.Name).ValuesFunc(func(v *jen.Group) {
+			for _, fl := range fields(task) {
+				v.Line().Id(field(t, fl.JSON).Name).Op(":").Id("task").Dot(fl.Name)
+			}
+			v.Line().Id("Extra").Op(":").Id("task").Dot("Extra")
+			v.Line()
+		}))),
+	)
+	docf(f, "Task is the task as it was made.")
+	f.Func().Params(ptrRecv(name)).Id("Task").Params().Id(task.Name).Block(
+		jen.Return(jen.Id(task.Name).ValuesFunc(func(v *jen.Group) {
+			for _, fl := range fields(task) {
+				v.Line().Id(fl.Name).Op(":").Add(x()).Dot(field(t, fl.JSON).Name)
+			}
+			v.Line().Id("Extra").Op(":").Add(x()).Dot("Extra")
+			v.Line()
+		})),
+	)
+	docf(f, "Error names the task.")
+	f.Func().Params(ptrRecv(name)).Id("Error").Params().String().Block(
+		jen.Return(jen.Qual("fmt", "Sprintf").Call(jen.Lit("task created: %q"), x().Dot(field(t, "taskId").Name))),
+	)
+	docf(f, "IsResult marks the error as a result.")
+	f.Func().Params(jen.Op("*").Id(name)).Id("IsResult").Params().Block()
+	docf(f, "ClientCapability is what a client has to declare to be given one.")
+	f.Func().Params(jen.Op("*").Id(name)).Id("ClientCapability").Params().String().Block(jen.Return(jen.Lit("extensions." + t.Extension)))
 }
 
 // errorFuncs prints how an error of the specification is made and read.

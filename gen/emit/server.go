@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -19,7 +20,19 @@ type side struct {
 	reqs  []*ir.Method
 	notes []*ir.Method
 	life  *ir.Method // initialize or server/discover
+	exts  []*extNode
 }
+
+// extNode is an extension, as a side declares it: by the funcs that it brings,
+// or by a flag where it brings none.
+type extNode struct {
+	*ir.Extension
+	funcs []*ir.Method
+	flag  string
+}
+
+// path is its capability.
+func (e *extNode) path() string { return "extensions." + e.ID }
 
 // capNode is one member of a capabilities type, at any depth.
 type capNode struct {
@@ -60,7 +73,38 @@ func (g *printer) side(name string, sends ir.Direction) *side {
 		}
 	}
 	s.tree = g.capTree(s, t, nil)
+	for _, e := range g.p.Extensions {
+		n := &extNode{Extension: e}
+		for _, m := range s.reqs {
+			if m.Extension == e.ID {
+				n.funcs = append(n.funcs, m)
+			}
+		}
+		if len(n.funcs) == 0 {
+			n.flag = e.Name
+		}
+		s.exts = append(s.exts, n)
+	}
 	return s
+}
+
+// outcomesOf are the methods that may give something of an extension.
+func (g *printer) outcomesOf(e *ir.Extension) []*ir.Method {
+	var out []*ir.Method
+	for _, m := range g.p.Methods {
+		if has(m, ir.TaskByType) && g.typ("CreateTaskResult").Extension == e.ID {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// tasksBy is the notification of tasks that clients listen for, nil if there is none.
+func (g *printer) tasksBy() *ir.Method {
+	if m := g.methods["notifications/tasks"]; m != nil && m.Extension != "" && g.methods["subscriptions/listen"] != nil {
+		return m
+	}
+	return nil
 }
 
 func (g *printer) capTree(s *side, t *ir.Type, parent *capNode) []*capNode {
@@ -138,6 +182,10 @@ func (g *printer) serverFile(f *jen.File) {
 			doc(b, wrap("AllowURI may refuse a resource that a client wants to hear of; nil allows all.")...)
 			b.Id("AllowURI").Func().Params(ctx(), jen.Id("uri").String()).Bool()
 		}
+		if m := g.tasksBy(); m != nil {
+			doc(b, wrap("AllowTask says whether a client may hear of a task by "+m.Name+", which Hub and Peer send; nil: there are no such notifications.")...)
+			b.Id("AllowTask").Func().Params(ctx(), jen.Id("taskID").String()).Bool()
+		}
 		b.Line()
 		g.commonFields(b)
 		doc(b, wrap("Hub tells clients of changes from outside of handlers; nil makes one of its own for each Bind.")...)
@@ -196,6 +244,25 @@ func (g *printer) flagFields(b *jen.Group, s *side) {
 			b.Id(n.field.Name).Add(g.goType(&n.field.Type))
 		}
 	}
+	for _, e := range s.exts {
+		if e.flag == "" {
+			continue
+		}
+		text := e.flag + " declares the extension " + e.ID + " with every request."
+		for _, m := range g.outcomesOf(e.Extension) {
+			text += " " + m.Go + " may then give a *TaskCreated in place of the result."
+		}
+		doc(b, wrap(text)...)
+		b.Id(e.flag).Bool()
+	}
+}
+
+// declared is the condition that a side declares an extension.
+func (s *side) declared(e *extNode) *jen.Statement {
+	if e.flag != "" {
+		return s.recv().Dot(e.flag)
+	}
+	return s.isSet(e.funcs[0]) // the check holds that all or none are set
 }
 
 func (g *printer) commonFields(b *jen.Group) {
@@ -273,6 +340,11 @@ func (g *printer) fillCap(b *jen.Group, s *side, n *capNode, in *jen.Statement, 
 	target := in.Clone().Dot(n.field.Name)
 	if n.extras {
 		b.Add(target.Clone().Op("=").Add(s.recv()).Dot(n.field.Name))
+		if n.path == "extensions" {
+			for _, e := range s.exts {
+				b.If(s.declared(e)).Block(target.Clone().Op("=").Add(jsonrpc("WithExtension")).Call(target, jen.Lit(e.ID)))
+			}
+		}
 		return
 	}
 	cond := s.given(n)
@@ -347,6 +419,23 @@ func (g *printer) checkFunc(f *jen.File, s *side) {
 		}
 	}
 	walk(s.tree)
+	for _, e := range s.exts {
+		if e.flag != "" {
+			continue
+		}
+		asks := []jen.Code{fn(fmt.Sprintf("Extensions[%q]", e.ID), s.recv().Dot("Extensions").Index(jen.Lit(e.ID)).Op("!=").Nil())}
+		if m := g.tasksBy(); m != nil && m.Extension == e.ID {
+			asks = append(asks, fn("AllowTask", s.recv().Dot("AllowTask").Op("!=").Nil()))
+		}
+		rows = append(rows, jen.Line().Add(jsonrpc("Feature")).ValuesFunc(func(v *jen.Group) {
+			v.Id("Capability").Op(":").Lit(e.path())
+			v.Id("All").Op(":").Index().Add(jsonrpc("Part")).Values(funcs(e.funcs, false)...)
+			v.Id("Asks").Op(":").Index().Add(jsonrpc("Part")).Values(asks...)
+			if by := funcs(g.outcomesOf(e.Extension), false); len(by) > 0 {
+				v.Id("Needs").Op(":").Index().Add(jsonrpc("Part")).Values(by...)
+			}
+		}))
+	}
 	docf(f, "check refuses half a capability, and flags whose funcs are missing.")
 	f.Func().Params(s.recvParam()).Id("check").Params().Error().BlockFunc(func(b *jen.Group) {
 		if len(rows) == 0 {
@@ -546,6 +635,9 @@ func (g *printer) serverBind(f *jen.File, s *side) {
 					}
 				}
 				v.Line().Id("AllowURI").Op(":").Add(s.recv()).Dot("AllowURI")
+				if g.tasksBy() != nil {
+					v.Line().Id("AllowTask").Op(":").Add(s.recv()).Dot("AllowTask")
+				}
 				v.Line()
 			}))
 		}
@@ -604,6 +696,13 @@ func (g *printer) peer(f *jen.File, s *side) {
 	f.Func().Id("Peer").Params(ctx()).Id(name).Block(jen.Return(jen.Id(name).Values(jsonrpc("PeerOf").Call(jen.Id("ctx")))))
 	g.peerFacts(f, recv, c)
 	g.peerClient(f, recv, c)
+	for _, e := range g.p.Extensions {
+		docf(f, "%s reports whether the client declared the extension %s with the message: only then it may be answered with what belongs to it.", e.Name, e.ID)
+		f.Func().Params(recv).Id(e.Name).Params().Bool().Block(
+			jen.Id("v").Op(":=").Add(c).Dot("Capabilities").Call(),
+			jen.Return(jen.Id("v").Op("!=").Nil().Op("&&").Id("v").Dot("Extensions").Index(jen.Lit(e.ID)).Op("!=").Nil()),
+		)
+	}
 	for _, m := range g.p.Methods {
 		if m.Direction == ir.ClientToServer || m.Embedded || m.Notification && m.Lifecycle {
 			continue
@@ -685,6 +784,11 @@ func (g *printer) peerNotify(f *jen.File, recv, c *jen.Statement, m *ir.Method) 
 	peer := c.Clone().Dot("Peer")
 	dep := m.Deprec
 	switch hub := hubMethods[m.Name]; {
+	case m == g.tasksBy():
+		doc(f, deprecated(wrap(m.Go+" sends "+m.Name+" to all that listen for the task."), dep)...)
+		f.Func().Params(recv).Id(m.Go).Params(ctx(), jen.Id("p").Add(g.paramsType(m))).Error().Block(
+			jen.Return(peer.Dot("TaskStatus").Call(jen.Id("ctx"), jen.Id("p").Dot(field(g.typ(m.Params), "taskId").Name), jen.Id("p"))),
+		)
 	case hub == "ResourceUpdated":
 		doc(f, deprecated(wrap(m.Go+" says that a resource changed, to whoever asked to hear of it."), dep)...)
 		f.Func().Params(recv).Id(m.Go).Params(ctx(), jen.Id("uri").String()).Error().Block(jen.Return(peer.Dot(hub).Call(jen.Id("ctx"), jen.Id("uri"))))

@@ -8,19 +8,29 @@ package ir
 
 // Package is one revision's generated package.
 type Package struct {
-	Revision   string    // "2025-11-25"
-	Name       string    // the Go package name, always "mcp"
-	Dir        string    // its folder below generated/, "mcp/v20251125"
-	Source     string    // path of the schema file as the header names it, "spec/2025-11-25/schema.json"
-	SourceHash string    // sha256 of that file, in hex
-	Stateless  bool      // requests stand alone (_meta carries version and capabilities), no initialize handshake
-	Doc        []string  // paragraphs
-	Place      string    // where the specification describes a definition: a URL with {definition} and {anchor} (its name in small letters), "" if unknown
-	Changes    []string  // what came and went since the revision before, a paragraph or list item ("- …") each
-	Types      []*Type   // ordered by name
-	Methods    []*Method // ordered by method name
-	Errors     []*Error  // error types of the schema, ordered by code, descending
-	Consts     []*Const  // ordered by name
+	Revision   string       // "2025-11-25"
+	Name       string       // the Go package name, always "mcp"
+	Dir        string       // its folder below generated/, "mcp/v20251125"
+	Source     string       // path of the schema file as the header names it, "spec/2025-11-25/schema.json"
+	SourceHash string       // sha256 of that file, in hex
+	Stateless  bool         // requests stand alone (_meta carries version and capabilities), no initialize handshake
+	Doc        []string     // paragraphs
+	Place      string       // where the specification describes a definition: a URL with {definition} and {anchor} (its name in small letters), "" if unknown
+	Changes    []string     // what came and went since the revision before, a paragraph or list item ("- …") each
+	Types      []*Type      // ordered by name
+	Methods    []*Method    // ordered by method name
+	Errors     []*Error     // error types of the schema, ordered by code, descending
+	Consts     []*Const     // ordered by name
+	Extensions []*Extension // whose definitions are among the types and methods, ordered by name
+}
+
+// Extension is an official extension of the protocol.
+type Extension struct {
+	Name       string // "Tasks": Go name of what opts in
+	ID         string // "io.modelcontextprotocol/tasks"
+	Source     string // path of its schema file as the header names it
+	SourceHash string // sha256 of that file, in hex
+	Place      string // where it is described: a URL
 }
 
 // Kind says which Go shape a Type has.
@@ -41,26 +51,27 @@ const (
 
 // Type is one named Go type.
 type Type struct {
-	Name    string // Go name
-	Schema  string // definition name in the schema, or the pointer of the inline object it came from
-	Kind    Kind
-	Doc     []string // lines, without the comment mark and not wrapped: a line can be a paragraph
-	Since   string   // first revision that has it, "" if unknown
-	Deprec  string   // text of a Deprecated: paragraph, "" if none
-	Fields  []*Field // Struct: in the order they are written; constants first, then required, optional, _meta
-	Closed  bool     // Struct: no unknown members are kept (never true in the official schemas)
-	Values  []*EnumValue
-	Arms    []*Arm
-	Plan    *Plan
-	Target  string // Alias
-	Elem    string // OneOrMany, MapOf: name of the element type
-	Raws    []RawKind
-	Open    bool   // Enum: the schema allows any string, the values are only those that are known
-	Role    Role   // which way the type travels, decides strictness in docs and examples
-	Params  bool   // it is the params of a method: has Metadata()
-	Result  bool   // it is the result of a method
-	MetaOf  string // name of the type of its _meta field, "" when raw or none
-	Bounded bool   // some field below has a bound, or holds a union (whose nil is reported): Validate has something to say
+	Name      string // Go name
+	Schema    string // definition name in the schema, or the pointer of the inline object it came from
+	Kind      Kind
+	Doc       []string // lines, without the comment mark and not wrapped: a line can be a paragraph
+	Since     string   // first revision that has it, "" if unknown
+	Deprec    string   // text of a Deprecated: paragraph, "" if none
+	Fields    []*Field // Struct: in the order they are written; constants first, then required, optional, _meta
+	Closed    bool     // Struct: no unknown members are kept (never true in the official schemas)
+	Values    []*EnumValue
+	Arms      []*Arm
+	Plan      *Plan
+	Target    string // Alias
+	Elem      string // OneOrMany, MapOf: name of the element type
+	Raws      []RawKind
+	Open      bool   // Enum: the schema allows any string, the values are only those that are known
+	Role      Role   // which way the type travels, decides strictness in docs and examples
+	Params    bool   // it is the params of a method: has Metadata()
+	Result    bool   // it is the result of a method
+	MetaOf    string // name of the type of its _meta field, "" when raw or none
+	Extension string // identifier of the extension that defines it, "" of the specification itself
+	Bounded   bool   // some field below has a bound, or holds a union (whose nil is reported): Validate has something to say
 }
 
 // Role says who writes values of a type.
@@ -213,6 +224,7 @@ type Method struct {
 	Gates        []*Gate  // capabilities needed only for some params
 	Lifecycle    bool     // answered by the runtime, no func field (initialize, ping, discover, listen, cancelled, …)
 	Since        string   // first revision that has it, "" if unknown
+	Extension    string   // identifier of the extension that defines it, "" of the specification itself
 	Embedded     bool     // travels inside another message (inputRequests of 2026-07-28): no id, no envelope
 	Doc          []string
 	Deprec       string
@@ -236,6 +248,7 @@ type Outcome int
 const (
 	InputRequired Outcome = iota // resultType input_required (2026-07-28)
 	TaskCreated                  // params had task and the result has task (2025-11-25)
+	TaskByType                   // resultType task (tasks extension of 2026-07-28)
 )
 
 // Error is an error type of the schema: a code and the type of its data.
