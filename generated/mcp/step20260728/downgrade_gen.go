@@ -147,6 +147,37 @@ func downCallToolResult(out *older.CallToolResult, in *newer.CallToolResult, e *
 	return nil
 }
 
+// DowngradeCancelTaskParams makes the CancelTaskParams of 2025-11-25 from that
+// of 2026-07-28.
+func DowngradeCancelTaskParams(in *newer.CancelTaskParams, e *wire.Env) (*older.CancelTaskParams, error) {
+	if in == nil {
+		return nil, nil
+	}
+	out := new(older.CancelTaskParams)
+	if err := downCancelTaskParams(out, in, e); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func downCancelTaskParams(out *older.CancelTaskParams, in *newer.CancelTaskParams, e *wire.Env) error {
+	var (
+		m   int
+		err error
+	)
+	out.Extra = in.Extra
+	out.TaskID = in.TaskID
+	out.Meta = new(older.RequestMeta)
+	m = e.Mark()
+	err = e.At(m, "_meta", downRequestMeta(out.Meta, &in.Meta, e))
+	if e.Omit(m, err) {
+		out.Meta = nil
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
 // DowngradeCancelledParams makes the CancelledParams of 2025-11-25 from that of
 // 2026-07-28.
 func DowngradeCancelledParams(in *newer.CancelledParams, _ *wire.Env) (*older.CancelledParams, error) {
@@ -748,6 +779,77 @@ func downGetPromptResult(out *older.GetPromptResult, in *newer.GetPromptResult, 
 	}
 	if in.ResultType != newer.ResultTypeComplete && in.ResultType != "" {
 		return e.Cannot("resultType", "revision 2025-11-25 has only what \"complete\" is here")
+	}
+	return nil
+}
+
+// DowngradeGetTaskParams makes the GetTaskParams of 2025-11-25 from that of
+// 2026-07-28.
+func DowngradeGetTaskParams(in *newer.GetTaskParams, e *wire.Env) (*older.GetTaskParams, error) {
+	if in == nil {
+		return nil, nil
+	}
+	out := new(older.GetTaskParams)
+	if err := downGetTaskParams(out, in, e); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func downGetTaskParams(out *older.GetTaskParams, in *newer.GetTaskParams, e *wire.Env) error {
+	var (
+		m   int
+		err error
+	)
+	out.Extra = in.Extra
+	out.TaskID = in.TaskID
+	out.Meta = new(older.RequestMeta)
+	m = e.Mark()
+	err = e.At(m, "_meta", downRequestMeta(out.Meta, &in.Meta, e))
+	if e.Omit(m, err) {
+		out.Meta = nil
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// DowngradeGetTaskResult makes the GetTaskResult of 2025-11-25 from that of
+// 2026-07-28. It has no error, inputRequests or result.
+func DowngradeGetTaskResult(in *newer.GetTaskResult, e *wire.Env) (*older.GetTaskResult, error) {
+	if in == nil {
+		return nil, nil
+	}
+	out := new(older.GetTaskResult)
+	if err := downGetTaskResult(out, in, e); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func downGetTaskResult(out *older.GetTaskResult, in *newer.GetTaskResult, e *wire.Env) error {
+	out.Extra = in.Extra
+	out.CreatedAt = in.CreatedAt
+	out.LastUpdatedAt = in.LastUpdatedAt
+	out.Status = older.TaskStatus(in.Status)
+	out.TaskID = in.TaskID
+	out.TTL = in.TTLMs
+	out.PollInterval = in.PollIntervalMs
+	out.StatusMessage = in.StatusMessage
+	if in.Meta != nil {
+		out.Meta = in.Meta.AppendJSON(nil)
+	}
+	if in.ResultType != newer.ResultTypeComplete && in.ResultType != "" {
+		return e.Cannot("resultType", "revision 2025-11-25 has only what \"complete\" is here")
+	}
+	if in.Error != nil {
+		e.Member(&out.Extra, "error", goneDown, in)
+	}
+	if in.InputRequests != nil {
+		e.Member(&out.Extra, "inputRequests", goneDown, in)
+	}
+	if in.Result != nil {
+		e.Member(&out.Extra, "result", goneDown, in)
 	}
 	return nil
 }
@@ -1829,6 +1931,64 @@ func downStringSchema(out *older.StringSchema, in *newer.StringSchema) {
 	out.Format = (*older.StringFormat)(in.Format)
 	out.MaxLength = in.MaxLength
 	out.MinLength = in.MinLength
+}
+
+// DowngradeTask makes the Task of 2025-11-25 from that of 2026-07-28.
+func DowngradeTask(in *newer.Task, _ *wire.Env) (*older.Task, error) {
+	if in == nil {
+		return nil, nil
+	}
+	out := new(older.Task)
+	downTask(out, in)
+	return out, nil
+}
+
+func downTask(out *older.Task, in *newer.Task) {
+	out.Extra = in.Extra
+	out.CreatedAt = in.CreatedAt
+	out.LastUpdatedAt = in.LastUpdatedAt
+	out.Status = older.TaskStatus(in.Status)
+	out.TaskID = in.TaskID
+	out.TTL = in.TTLMs
+	out.PollInterval = in.PollIntervalMs
+	out.StatusMessage = in.StatusMessage
+}
+
+// DowngradeTaskStatusParams makes the TaskStatusParams of 2025-11-25 from that
+// of 2026-07-28. It has no error, inputRequests or result.
+func DowngradeTaskStatusParams(in *newer.TaskStatusParams, e *wire.Env) (*older.TaskStatusParams, error) {
+	if in == nil {
+		return nil, nil
+	}
+	out := new(older.TaskStatusParams)
+	if err := downTaskStatusParams(out, in, e); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func downTaskStatusParams(out *older.TaskStatusParams, in *newer.TaskStatusParams, e *wire.Env) error {
+	out.Extra = in.Extra
+	out.CreatedAt = in.CreatedAt
+	out.LastUpdatedAt = in.LastUpdatedAt
+	out.Status = older.TaskStatus(in.Status)
+	out.TaskID = in.TaskID
+	out.TTL = in.TTLMs
+	out.PollInterval = in.PollIntervalMs
+	out.StatusMessage = in.StatusMessage
+	if in.Meta != nil {
+		out.Meta = in.Meta.AppendJSON(nil)
+	}
+	if in.Error != nil {
+		e.Member(&out.Extra, "error", goneDown, in)
+	}
+	if in.InputRequests != nil {
+		e.Member(&out.Extra, "inputRequests", goneDown, in)
+	}
+	if in.Result != nil {
+		e.Member(&out.Extra, "result", goneDown, in)
+	}
+	return nil
 }
 
 // DowngradeTextContent makes the TextContent of 2025-11-25 from that of

@@ -61,6 +61,11 @@ func UpgradeServer(in older.Server) newer.Server {
 			return call(ctx, nil, older.MethodResourcesTemplatesList, p, DowngradeListResourceTemplatesParams, f, UpgradeListResourceTemplatesResult, UpgradeError)
 		}
 	}
+	if f := in.GetTask; f != nil {
+		out.GetTask = func(ctx context.Context, p *newer.GetTaskParams) (*newer.GetTaskResult, error) {
+			return call(ctx, nil, older.MethodTasksGet, p, DowngradeGetTaskParams, f, UpgradeGetTaskResult, UpgradeError)
+		}
+	}
 	if f := in.CallTool; f != nil {
 		out.CallTool = func(ctx context.Context, p *newer.CallToolParams) (*newer.CallToolResult, error) {
 			return call(ctx, nil, older.MethodToolsCall, p, DowngradeCallToolParams, f, UpgradeCallToolResult, UpgradeError)
@@ -74,7 +79,7 @@ func UpgradeServer(in older.Server) newer.Server {
 	if f := in.Unknown; f != nil {
 		out.Unknown = func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
 			switch method {
-			case older.MethodInitialize, older.MethodLoggingSetLevel, older.MethodPing, older.MethodResourcesSubscribe, older.MethodResourcesUnsubscribe, older.MethodTasksCancel, older.MethodTasksGet, older.MethodTasksList, older.MethodTasksResult:
+			case older.MethodInitialize, older.MethodLoggingSetLevel, older.MethodPing, older.MethodResourcesSubscribe, older.MethodResourcesUnsubscribe, older.MethodTasksList, older.MethodTasksResult:
 				// 2025-11-25 knows it, so it is not unknown there
 				return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "method not found: "+method)
 			}
@@ -143,6 +148,11 @@ func DowngradeServer(in newer.Server) older.Server {
 			return call(ctx, nil, newer.MethodResourcesTemplatesList, p, UpgradeListResourceTemplatesParams, f, DowngradeListResourceTemplatesResult, DowngradeError)
 		}
 	}
+	if f := in.GetTask; f != nil {
+		out.GetTask = func(ctx context.Context, p *older.GetTaskParams) (*older.GetTaskResult, error) {
+			return call(ctx, nil, newer.MethodTasksGet, p, UpgradeGetTaskParams, f, DowngradeGetTaskResult, DowngradeError)
+		}
+	}
 	if f := in.CallTool; f != nil {
 		out.CallTool = func(ctx context.Context, p *older.CallToolParams) (*older.CallToolResult, error) {
 			return call(ctx, nil, newer.MethodToolsCall, p, UpgradeCallToolParams, f, DowngradeCallToolResult, DowngradeError)
@@ -156,7 +166,7 @@ func DowngradeServer(in newer.Server) older.Server {
 	if f := in.Unknown; f != nil {
 		out.Unknown = func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
 			switch method {
-			case newer.MethodServerDiscover, newer.MethodSubscriptionsListen:
+			case newer.MethodServerDiscover, newer.MethodSubscriptionsListen, newer.MethodTasksUpdate:
 				// 2026-07-28 knows it, so it is not unknown there
 				return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "method not found: "+method)
 			}
@@ -226,7 +236,7 @@ func UpgradeClient(in older.Client) newer.Client {
 	if f := in.Unknown; f != nil {
 		out.Unknown = func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
 			switch method {
-			case older.MethodPing, older.MethodTasksCancel, older.MethodTasksGet, older.MethodTasksList, older.MethodTasksResult:
+			case older.MethodPing, older.MethodTasksList, older.MethodTasksResult:
 				// 2025-11-25 knows it, so it is not unknown there
 				return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "method not found: "+method)
 			}
@@ -307,7 +317,7 @@ func DowngradeClient(in newer.Client) older.Client {
 	if f := in.UnknownNotification; f != nil {
 		out.UnknownNotification = func(ctx context.Context, method string, params wire.Raw) {
 			switch method {
-			case newer.MethodNotificationsSubscriptionsAcknowledged:
+			case newer.MethodNotificationsSubscriptionsAcknowledged, newer.MethodNotificationsTasks:
 				// 2026-07-28 knows it, so it is not unknown there
 				return
 			}

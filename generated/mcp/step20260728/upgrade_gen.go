@@ -164,6 +164,39 @@ func upCallToolResult(out *newer.CallToolResult, in *older.CallToolResult, e *wi
 	return nil
 }
 
+// UpgradeCancelTaskParams makes the CancelTaskParams of 2026-07-28 from that of
+// 2025-11-25.
+func UpgradeCancelTaskParams(in *older.CancelTaskParams, e *wire.Env) (*newer.CancelTaskParams, error) {
+	if in == nil {
+		return nil, nil
+	}
+	out := new(newer.CancelTaskParams)
+	if err := upCancelTaskParams(out, in, e); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func upCancelTaskParams(out *newer.CancelTaskParams, in *older.CancelTaskParams, e *wire.Env) error {
+	var (
+		m   int
+		err error
+	)
+	out.Extra = in.Extra
+	out.TaskID = in.TaskID
+	if in.Meta != nil {
+		m = e.Mark()
+		if err = e.At(m, "_meta", upRequestMeta(&out.Meta, in.Meta, e)); err != nil {
+			return err
+		}
+	} else {
+		if err := e.At(e.Mark(), "_meta", upRequestMeta(&out.Meta, &older.RequestMeta{}, e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // UpgradeCancelledParams makes the CancelledParams of 2026-07-28 from that of
 // 2025-11-25.
 func UpgradeCancelledParams(in *older.CancelledParams, e *wire.Env) (*newer.CancelledParams, error) {
@@ -770,6 +803,81 @@ func upGetPromptResult(out *newer.GetPromptResult, in *older.GetPromptResult, e 
 		return err
 	}
 	out.Description = in.Description
+	if out.Meta, err = wire.Read[newer.ResultMeta](e, "_meta", in.Meta); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UpgradeGetTaskParams makes the GetTaskParams of 2026-07-28 from that of
+// 2025-11-25.
+func UpgradeGetTaskParams(in *older.GetTaskParams, e *wire.Env) (*newer.GetTaskParams, error) {
+	if in == nil {
+		return nil, nil
+	}
+	out := new(newer.GetTaskParams)
+	if err := upGetTaskParams(out, in, e); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func upGetTaskParams(out *newer.GetTaskParams, in *older.GetTaskParams, e *wire.Env) error {
+	var (
+		m   int
+		err error
+	)
+	out.Extra = in.Extra
+	out.TaskID = in.TaskID
+	if in.Meta != nil {
+		m = e.Mark()
+		if err = e.At(m, "_meta", upRequestMeta(&out.Meta, in.Meta, e)); err != nil {
+			return err
+		}
+	} else {
+		if err := e.At(e.Mark(), "_meta", upRequestMeta(&out.Meta, &older.RequestMeta{}, e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// UpgradeGetTaskResult makes the GetTaskResult of 2026-07-28 from that of
+// 2025-11-25.
+func UpgradeGetTaskResult(in *older.GetTaskResult, e *wire.Env) (*newer.GetTaskResult, error) {
+	if in == nil {
+		return nil, nil
+	}
+	out := new(newer.GetTaskResult)
+	if err := upGetTaskResult(out, in, e); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func upGetTaskResult(out *newer.GetTaskResult, in *older.GetTaskResult, e *wire.Env) error {
+	var err error
+	out.ResultType = newer.ResultTypeComplete
+	out.Extra = in.Extra
+	if len(in.Extra) > 0 {
+		t, err := wire.Take[newer.GetTaskResult](e, &out.Extra, "resultType", "error", "inputRequests", "result")
+		if err != nil {
+			return err
+		}
+		if t != nil {
+			out.ResultType = t.ResultType
+			out.Error = t.Error
+			out.InputRequests = t.InputRequests
+			out.Result = t.Result
+		}
+	}
+	out.CreatedAt = in.CreatedAt
+	out.LastUpdatedAt = in.LastUpdatedAt
+	out.Status = newer.TaskStatus(in.Status)
+	out.TaskID = in.TaskID
+	out.TTLMs = in.TTL
+	out.PollIntervalMs = in.PollInterval
+	out.StatusMessage = in.StatusMessage
 	if out.Meta, err = wire.Read[newer.ResultMeta](e, "_meta", in.Meta); err != nil {
 		return err
 	}
@@ -1916,6 +2024,67 @@ func upStringSchema(out *newer.StringSchema, in *older.StringSchema) {
 	out.Format = (*newer.StringFormat)(in.Format)
 	out.MaxLength = in.MaxLength
 	out.MinLength = in.MinLength
+}
+
+// UpgradeTask makes the Task of 2026-07-28 from that of 2025-11-25.
+func UpgradeTask(in *older.Task, _ *wire.Env) (*newer.Task, error) {
+	if in == nil {
+		return nil, nil
+	}
+	out := new(newer.Task)
+	upTask(out, in)
+	return out, nil
+}
+
+func upTask(out *newer.Task, in *older.Task) {
+	out.Extra = in.Extra
+	out.CreatedAt = in.CreatedAt
+	out.LastUpdatedAt = in.LastUpdatedAt
+	out.Status = newer.TaskStatus(in.Status)
+	out.TaskID = in.TaskID
+	out.TTLMs = in.TTL
+	out.PollIntervalMs = in.PollInterval
+	out.StatusMessage = in.StatusMessage
+}
+
+// UpgradeTaskStatusParams makes the TaskStatusParams of 2026-07-28 from that of
+// 2025-11-25.
+func UpgradeTaskStatusParams(in *older.TaskStatusParams, e *wire.Env) (*newer.TaskStatusParams, error) {
+	if in == nil {
+		return nil, nil
+	}
+	out := new(newer.TaskStatusParams)
+	if err := upTaskStatusParams(out, in, e); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func upTaskStatusParams(out *newer.TaskStatusParams, in *older.TaskStatusParams, e *wire.Env) error {
+	var err error
+	out.Extra = in.Extra
+	if len(in.Extra) > 0 {
+		t, err := wire.Take[newer.TaskStatusParams](e, &out.Extra, "error", "inputRequests", "result")
+		if err != nil {
+			return err
+		}
+		if t != nil {
+			out.Error = t.Error
+			out.InputRequests = t.InputRequests
+			out.Result = t.Result
+		}
+	}
+	out.CreatedAt = in.CreatedAt
+	out.LastUpdatedAt = in.LastUpdatedAt
+	out.Status = newer.TaskStatus(in.Status)
+	out.TaskID = in.TaskID
+	out.TTLMs = in.TTL
+	out.PollIntervalMs = in.PollInterval
+	out.StatusMessage = in.StatusMessage
+	if out.Meta, err = wire.Read[newer.NotificationMeta](e, "_meta", in.Meta); err != nil {
+		return err
+	}
+	return nil
 }
 
 // UpgradeTextContent makes the TextContent of 2026-07-28 from that of
