@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/goldwire/goldwire/generated/mcp/step20250326"
+	"github.com/goldwire/goldwire/generated/mcp/step20250618"
+	"github.com/goldwire/goldwire/generated/mcp/step20251125"
 	v20241105 "github.com/goldwire/goldwire/generated/mcp/v20241105"
 	v20250326 "github.com/goldwire/goldwire/generated/mcp/v20250326"
 	v20250618 "github.com/goldwire/goldwire/generated/mcp/v20250618"
@@ -175,7 +178,24 @@ func (c *clients) spread() (open *listening) {
 		open = &listening{client: *c.v20260728, subs: map[*jsonrpc.Subscription]*listened{}}
 		c.v20251125 = new(downClient(open))
 	}
-	//CHAIN
+	if c.v20250618 == nil && c.v20251125 != nil {
+		c.v20250618 = new(step20251125.DowngradeClient(*c.v20251125))
+	}
+	if c.v20250326 == nil && c.v20250618 != nil {
+		c.v20250326 = new(step20250618.DowngradeClient(*c.v20250618))
+	}
+	if c.v20241105 == nil && c.v20250326 != nil {
+		c.v20241105 = new(step20250326.DowngradeClient(*c.v20250326))
+	}
+	if c.v20250326 == nil {
+		c.v20250326 = new(step20250326.UpgradeClient(*c.v20241105))
+	}
+	if c.v20250618 == nil {
+		c.v20250618 = new(step20250618.UpgradeClient(*c.v20250326))
+	}
+	if c.v20251125 == nil {
+		c.v20251125 = new(step20251125.UpgradeClient(*c.v20250618))
+	}
 	if c.v20260728 == nil {
 		c.v20260728 = new(upClient(*c.v20251125))
 	}
@@ -184,5 +204,5 @@ func (c *clients) spread() (open *listening) {
 
 // binders are all of them, the newest first.
 func (c *clients) binders() []jsonrpc.Binder {
-	return []jsonrpc.Binder{c.v20260728, c.v20251125}
+	return []jsonrpc.Binder{c.v20260728, c.v20251125, c.v20250618, c.v20250326, c.v20241105}
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/goldwire/goldwire/generated/mcp/step20250326"
+	"github.com/goldwire/goldwire/generated/mcp/step20250618"
+	"github.com/goldwire/goldwire/generated/mcp/step20251125"
 	v20241105 "github.com/goldwire/goldwire/generated/mcp/v20241105"
 	v20250326 "github.com/goldwire/goldwire/generated/mcp/v20250326"
 	v20250618 "github.com/goldwire/goldwire/generated/mcp/v20250618"
@@ -196,7 +199,24 @@ func (s *servers) spread(k *keeper, r *remote) *up {
 	if s.v20251125 == nil && s.v20260728 != nil {
 		s.v20251125 = new((&down{server: *s.v20260728, remote: r}).serve())
 	}
-	//CHAIN
+	if s.v20250618 == nil && s.v20251125 != nil {
+		s.v20250618 = new(step20251125.DowngradeServer(*s.v20251125))
+	}
+	if s.v20250326 == nil && s.v20250618 != nil {
+		s.v20250326 = new(step20250618.DowngradeServer(*s.v20250618))
+	}
+	if s.v20241105 == nil && s.v20250326 != nil {
+		s.v20241105 = new(step20250326.DowngradeServer(*s.v20250326))
+	}
+	if s.v20250326 == nil {
+		s.v20250326 = new(step20250326.UpgradeServer(*s.v20241105))
+	}
+	if s.v20250618 == nil {
+		s.v20250618 = new(step20250618.UpgradeServer(*s.v20250326))
+	}
+	if s.v20251125 == nil {
+		s.v20251125 = new(step20251125.UpgradeServer(*s.v20250618))
+	}
 	if s.v20260728 == nil {
 		u := &up{server: *s.v20251125, keeper: k}
 		s.v20260728 = new(u.serve())
@@ -222,5 +242,5 @@ func (s *servers) of(rev string) jsonrpc.Binder {
 
 // binders are all of them.
 func (s *servers) binders() []jsonrpc.Binder {
-	return []jsonrpc.Binder{s.v20251125, s.v20260728}
+	return []jsonrpc.Binder{s.v20241105, s.v20250326, s.v20250618, s.v20251125, s.v20260728}
 }
