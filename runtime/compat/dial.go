@@ -16,12 +16,12 @@ import (
 // a stateful revision.
 const probeTimeout = 5 * time.Second
 
-// Dial connects to a server in the newest revision that both sides speak, and
+// DialRevisions connects to a server in the newest revision that both sides speak, and
 // makes the handshake. clients are generated Clients, one a revision, at most one
 // of them of a stateless revision. What the server speaks is the connection's Session().Revision, and the Join of that
 // revision's package makes a RemoteServer of the connection:
 //
-//	conn, err := compat.Dial(ctx, dialer, newer, older)
+//	conn, err := compat.DialRevisions(ctx, dialer, newer, older)
 //	…
 //	switch conn.Session().Revision {
 //	case v20260728.Revision:
@@ -37,14 +37,16 @@ const probeTimeout = 5 * time.Second
 // any other error, and after five seconds of
 // silence, the server gets initialize. That offers the newest stateful revision;
 // the server answers with the one it likes, and without a client for that the
-// dial fails with a *jsonrpc.VersionError. What a dialer's server turned out to
-// be is remembered for the process where the dialer can say what it dials
-// (jsonrpc.Identified), and found out again when it does not fit any more.
+// dial fails with a *jsonrpc.VersionError. A server that refused server/discover
+// in so many words, with an error of its own or over HTTP with 400, 404 or 405,
+// is remembered for ten minutes where the dialer can say what it dials
+// (jsonrpc.Identified): it gets initialize at once, and is asked again when that
+// fails. What only broke, fell silent or failed (500) says nothing of the next time.
 //
 // The limits and listeners of the connection are the Options of the first client
 // that sets any. Specification: basic/versioning, and basic/transports, backward
 // compatibility (2026-07-28).
-func Dial(ctx context.Context, d jsonrpc.Dialer, clients ...jsonrpc.Binder) (*jsonrpc.Conn, error) {
+func DialRevisions(ctx context.Context, d jsonrpc.Dialer, clients ...jsonrpc.Binder) (*jsonrpc.Conn, error) {
 	e, err := bindAll(clients)
 	if err != nil {
 		return nil, err
@@ -58,19 +60,20 @@ func Dial(ctx context.Context, d jsonrpc.Dialer, clients ...jsonrpc.Binder) (*js
 		if conn, err := a.initialize(ctx, nil); err == nil || ctx.Err() != nil {
 			return conn, err
 		}
-		known.set(identity, false)
+		known.forget(identity)
 	}
 	conn, err := a.dial(ctx)
-	if err == nil {
-		known.set(identity, !conn.Service().Rules().Stateless)
+	if err == nil && a.refused {
+		known.add(identity)
 	}
 	return conn, err
 }
 
 // attempt is one dial.
 type attempt struct {
-	d jsonrpc.Dialer
-	c *callers
+	d       jsonrpc.Dialer
+	c       *callers
+	refused bool // the server said that it is not of a stateless revision
 }
 
 func (a *attempt) open(ctx context.Context) (*jsonrpc.Conn, error) {
@@ -113,6 +116,7 @@ func (a *attempt) dial(ctx context.Context) (*jsonrpc.Conn, error) {
 		_ = conn.Close(ctx)
 		return nil, err
 	}
+	a.refused = refuses(err)
 	silent := errors.Is(err, jsonrpc.ErrTimeout)
 	if conn.State() == jsonrpc.Closed { // it did not survive the question
 		return a.initialize(ctx, nil)
@@ -233,45 +237,76 @@ func (c *callers) joinsOne(versions []string) bool {
 	return slices.ContainsFunc(versions, func(v string) bool { return c.stateful[v] != nil })
 }
 
+// refuses reports whether what came of server/discover says that the server is of
+// a stateful revision, so that it can be relied on for a while.
+func refuses(err error) bool {
+	if isVersion(err) { // it lists what it speaks
+		return true
+	}
+	if says, ok := statusSays(err); ok {
+		return says
+	}
+	e, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || !e.Remote {
+		return false
+	}
+	switch e.Code {
+	case jsonrpc.CodeInternalError, jsonrpc.CodeOverloaded, jsonrpc.CodeShuttingDown, jsonrpc.CodeRateLimited, jsonrpc.CodeCircuitOpen:
+		return false // it may do better next time
+	}
+	return true
+}
+
 // known is what is remembered of servers: those that are not here get asked.
 var known memory
 
-// memory holds what was found out, bounded.
+const (
+	maxKnown  = 1024
+	knowsLong = 10 * time.Minute // a server may be updated behind the same name
+)
+
+// memory holds the servers that are of stateful revisions, bounded in number and
+// time.
 type memory struct {
 	mu    sync.Mutex
-	old   map[string]bool
-	order []string
+	until map[string]time.Time // by identity
+	order []string             // of identities, the oldest first
 }
-
-const maxKnown = 1024
 
 func (m *memory) stateful(identity string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.old[identity]
+	return time.Now().Before(m.until[identity])
 }
 
-func (m *memory) set(identity string, stateful bool) {
+// add remembers a server from now on; "" is none.
+func (m *memory) add(identity string) {
 	if identity == "" {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch {
-	case !stateful:
-		if m.old[identity] {
-			delete(m.old, identity)
-			m.order = slices.DeleteFunc(m.order, func(s string) bool { return s == identity })
-		}
-		return
-	case m.old[identity]:
-		return
-	case m.old == nil:
-		m.old = map[string]bool{}
-	case len(m.order) >= maxKnown:
-		delete(m.old, m.order[0])
-		m.order = m.order[1:]
+	m.drop(identity)
+	if m.until == nil {
+		m.until = map[string]time.Time{}
 	}
-	m.old[identity] = true
+	if len(m.order) >= maxKnown {
+		m.drop(m.order[0])
+	}
+	m.until[identity] = time.Now().Add(knowsLong)
 	m.order = append(m.order, identity)
+}
+
+func (m *memory) forget(identity string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drop(identity)
+}
+
+// drop forgets a server. m.mu is held.
+func (m *memory) drop(identity string) {
+	if _, ok := m.until[identity]; ok {
+		delete(m.until, identity)
+		m.order = slices.DeleteFunc(m.order, func(s string) bool { return s == identity })
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -130,7 +131,7 @@ func TestDialFindsTheEra(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &memoryDialer{serve: c.serve}
 				begun := time.Now()
-				conn, err := compat.Dial(t.Context(), d, clients()...)
+				conn, err := compat.DialRevisions(t.Context(), d, clients()...)
 				require.Equal(t, c.took, time.Since(begun))
 				if err != nil {
 					require.ErrorContains(t, err, c.want)
@@ -185,7 +186,7 @@ func TestDialOfASlowServer(t *testing.T) {
 			time.Sleep(8 * time.Second)
 			serving(v20260728.Server{Info: v20260728.Implementation{Name: "s", Version: "1"}})(tr, r, w)
 		}}
-		conn, err := compat.Dial(t.Context(), d, clients()...)
+		conn, err := compat.DialRevisions(t.Context(), d, clients()...)
 		require.NoError(t, err)
 		require.Equal(t, "2026-07-28", conn.Session().Revision)
 		join(t, conn)
@@ -202,7 +203,7 @@ func TestDialRemembers(t *testing.T) {
 		dial := func(want, heard string) {
 			t.Helper()
 			d.heard = nil
-			conn, err := compat.Dial(t.Context(), d, clients()...)
+			conn, err := compat.DialRevisions(t.Context(), d, clients()...)
 			require.NoError(t, err)
 			require.Equal(t, want, conn.Session().Revision)
 			require.NoError(t, conn.Close(t.Context()))
@@ -217,16 +218,78 @@ func TestDialRemembers(t *testing.T) {
 	})
 }
 
+// TestDialRemembersForAWhile: a server that speaks both eras by now is found to
+// ten minutes after it spoke one, though initialize would still do.
+func TestDialRemembersForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old := v20251125.Server{Info: v20251125.Implementation{Name: "s", Version: "1"}}
+		d := &memoryDialer{name: t.Name(), serve: serving(old)}
+		dial := func(want string) {
+			t.Helper()
+			conn, err := compat.DialRevisions(t.Context(), d, clients()...)
+			require.NoError(t, err)
+			require.Equal(t, want, conn.Session().Revision)
+			require.NoError(t, conn.Close(t.Context()))
+			d.wg.Wait()
+		}
+		dial("2025-11-25")
+		d.serve = serving(compat.Revisions(old, v20260728.Server{Info: v20260728.Implementation{Name: "s", Version: "1"}}))
+		time.Sleep(9 * time.Minute)
+		dial("2025-11-25")
+		time.Sleep(time.Minute)
+		dial("2026-07-28")
+	})
+}
+
+// TestDialRemembersWhatWasSaid: an error of the server's own is remembered; that
+// it failed, was busy, was silent or ended is not.
+func TestDialRemembersWhatWasSaid(t *testing.T) {
+	const initialized = `"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`
+	fail := func(code string) string { return `"error":{"code":` + code + `,"message":"no"}` }
+	for _, c := range []struct {
+		name, answer string
+		remembered   bool
+	}{
+		{"no such method", fail("-32601"), true},
+		{"invalid params", fail("-32602"), true},
+		{"an error of its own", fail("7"), true},
+		{"an unsupported version, and one of ours", `"error":{"code":-32022,"message":"no","data":{"supported":["2025-11-25"]}}`, true},
+		{"a result that lists stateful revisions", `"result":{"resultType":"complete","supportedVersions":["2025-11-25"],"capabilities":{}}`, true},
+		{"it failed", fail("-32603"), false},
+		{"it is busy", fail("-31001"), false},
+		{"silence", "", false},
+		{"it ends", "close", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &memoryDialer{name: t.Name(), serve: scripted(map[string]string{"server/discover": c.answer, "initialize": initialized})}
+				asked := 0
+				for range 2 {
+					d.heard = nil
+					conn, err := compat.DialRevisions(t.Context(), d, clients()...)
+					require.NoError(t, err)
+					require.NoError(t, conn.Close(t.Context()))
+					d.wg.Wait()
+					if slices.Contains(d.heard, "server/discover") {
+						asked++
+					}
+				}
+				require.Equal(t, c.remembered, asked == 1, "asked %d times", asked)
+			})
+		})
+	}
+}
+
 // TestDialOfOneEra: who speaks one era makes its handshake at once.
 func TestDialOfOneEra(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &memoryDialer{serve: serving(v20251125.Server{Info: v20251125.Implementation{Name: "s", Version: "1"}})}
-		_, err := compat.Dial(t.Context(), d, v20260728.Client{})
+		_, err := compat.DialRevisions(t.Context(), d, v20260728.Client{})
 		require.ErrorIs(t, err, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, ""))
 		d.wg.Wait()
 		require.Equal(t, []string{"server/discover"}, d.heard)
 		d.heard = nil
-		conn, err := compat.Dial(t.Context(), d, v20251125.Client{})
+		conn, err := compat.DialRevisions(t.Context(), d, v20251125.Client{})
 		require.NoError(t, err)
 		join(t, conn)
 		require.NoError(t, conn.Close(t.Context()))
@@ -234,7 +297,7 @@ func TestDialOfOneEra(t *testing.T) {
 		require.Equal(t, []string{"initialize", "notifications/initialized"}, d.heard)
 
 		for _, clients := range [][]jsonrpc.Binder{nil, {nil}, {v20251125.Client{}, v20251125.Client{}}} {
-			_, err := compat.Dial(t.Context(), d, clients...)
+			_, err := compat.DialRevisions(t.Context(), d, clients...)
 			require.Error(t, err)
 		}
 	})
@@ -252,7 +315,7 @@ func TestOptionsOfSeveral(t *testing.T) {
 			v20251125.Server{Info: v20251125.Implementation{Name: "s", Version: "1"}},
 			v20260728.Server{Info: v20260728.Implementation{Name: "s", Version: "1"}, Options: o("server")},
 		))}
-		conn, err := compat.Dial(t.Context(), d, v20260728.Client{}, v20251125.Client{Options: o("client")})
+		conn, err := compat.DialRevisions(t.Context(), d, v20260728.Client{}, v20251125.Client{Options: o("client")})
 		require.NoError(t, err)
 		require.NoError(t, conn.Close(t.Context()))
 		d.wg.Wait()

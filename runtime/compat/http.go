@@ -36,3 +36,11 @@ func settled(err error) bool {
 	}
 	return false
 }
+
+// statusSays reports whether a response's status says that the server does not
+// speak a stateless revision; ok is false for an error that is no failed
+// response. Specification: as settled.
+func statusSays(err error) (says, ok bool) {
+	e, ok := errors.AsType[*streamhttp.StatusError](err)
+	return ok && (e.Status == http.StatusBadRequest || e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed), ok
+}

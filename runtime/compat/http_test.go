@@ -138,7 +138,7 @@ func TestDialOverHTTPFindsTheEra(t *testing.T) {
 		{"400 to everything, and no stream", &probed{status: 400}, "", []string{"server/discover", "initialize"}, "400"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			conn, err := compat.Dial(t.Context(), c.server.start(t), httpClients()...)
+			conn, err := compat.DialRevisions(t.Context(), c.server.start(t), httpClients()...)
 			if c.asked != nil {
 				require.Equal(t, c.asked, c.server.posts())
 			}
@@ -157,7 +157,7 @@ func TestDialOverHTTPFallsBackOnHTTPAndSSE(t *testing.T) {
 	old := ssehttp.NewHandler(v20241105.Server{Info: v20241105.Implementation{Name: "s", Version: "1"}, Options: discard})
 	for _, status := range []int{400, 404, 405} {
 		p := &probed{status: status, behindGet: old}
-		conn, err := compat.Dial(t.Context(), p.start(t), httpClients()...)
+		conn, err := compat.DialRevisions(t.Context(), p.start(t), httpClients()...)
 		require.NoError(t, err)
 		require.Equal(t, "2024-11-05", conn.Session().Revision)
 		require.NoError(t, conn.Ping(t.Context()))
@@ -169,7 +169,7 @@ func TestDialOverHTTPRemembersTheEndpoint(t *testing.T) {
 	p := &probed{status: 400, stateful: "2025-11-25"}
 	e := p.start(t)
 	for range 2 {
-		conn, err := compat.Dial(t.Context(), e, httpClients()...)
+		conn, err := compat.DialRevisions(t.Context(), e, httpClients()...)
 		require.NoError(t, err)
 		require.NoError(t, conn.Close(t.Context()))
 	}
@@ -177,17 +177,55 @@ func TestDialOverHTTPRemembersTheEndpoint(t *testing.T) {
 	p.mu.Lock()
 	p.status, p.kind, p.body, p.stateful, p.heard = 200, "application/json", discovered, "", nil
 	p.mu.Unlock()
-	conn, err := compat.Dial(t.Context(), e, httpClients()...)
+	conn, err := compat.DialRevisions(t.Context(), e, httpClients()...)
 	require.NoError(t, err, "what is remembered does not fit any more")
 	require.Equal(t, "2026-07-28", conn.Session().Revision)
 	require.NoError(t, conn.Close(t.Context()))
+}
+
+// TestDialOverHTTPRemembersClearAnswers: 400, 404 and 405 without a word of the
+// stateless revision are remembered, and so is an error of the server's own;
+// another status, even one that a proxy made up, is not.
+func TestDialOverHTTPRemembersClearAnswers(t *testing.T) {
+	for _, c := range []struct {
+		rule       string
+		status     int
+		kind, body string
+		then       string // the revision of the next dial, of a server that speaks both by then
+	}{
+		{"400", 400, "", "", "2025-11-25"},
+		{"404", 404, "text/html", "<html>", "2025-11-25"},
+		{"405", 405, "", "", "2025-11-25"},
+		{"an error with 200", 200, "application/json", fmt.Sprintf(anError, -32601, ""), "2025-11-25"},
+		{"500", 500, "", "", "2026-07-28"},
+		{"500 with an error", 500, "application/json", fmt.Sprintf(anError, -32600, ""), "2026-07-28"},
+		{"406", 406, "", "", "2026-07-28"},
+		{"200 with an internal error", 200, "application/json", fmt.Sprintf(anError, -32603, ""), "2026-07-28"},
+		{"200 with a page", 200, "text/html", "<html>", "2026-07-28"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			p := &probed{status: c.status, kind: c.kind, body: c.body, stateful: "2025-11-25"}
+			e := p.start(t)
+			dial := func() string {
+				conn, err := compat.DialRevisions(t.Context(), e, httpClients()...)
+				require.NoError(t, err)
+				defer conn.Close(t.Context())
+				return conn.Session().Revision
+			}
+			require.Equal(t, "2025-11-25", dial())
+			p.mu.Lock()
+			p.status, p.kind, p.body = 200, "application/json", discovered // what only failed works again
+			p.mu.Unlock()
+			require.Equal(t, c.then, dial())
+		})
+	}
 }
 
 func TestDialOfNobody(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	url := srv.URL
 	srv.Close()
-	_, err := compat.Dial(t.Context(), streamhttp.URL(url), httpClients()...)
+	_, err := compat.DialRevisions(t.Context(), streamhttp.URL(url), httpClients()...)
 	var re *streamhttp.RequestError
 	require.ErrorAs(t, err, &re)
 	require.False(t, re.Sent)
