@@ -47,12 +47,14 @@ var rules = []rule{
 	{"runtime/dial", []string{"runtime/jsonrpc", "runtime/jsonl", "runtime/streamhttp", "runtime/ssehttp"}, nil},
 	{"runtime/args", []string{"runtime/wire", "runtime/jsonrpc"}, []string{"github.com/goccy/go-json", "github.com/google/jsonschema-go"}},
 	{"runtime/compat", []string{"runtime/*", "generated/mcp/*"}, nil},
+	{"runtime/bridge", []string{"runtime/*", "generated/mcp/*"}, nil},
 	{"generated/mcp/v*", []string{"runtime/wire", "runtime/jsonrpc", "runtime/revision"}, nil},
 	{"generated/mcp/step*", []string{"generated/mcp/v*", "runtime/wire", "runtime/jsonrpc"}, nil},
 
 	{"conformance/validate", []string{"spec", "runtime/wire"}, []string{"github.com/santhosh-tekuri/jsonschema/v5"}},
 	{"conformance/catalogue", []string{"spec", "runtime/revision"}, []string{"github.com/goccy/go-yaml"}},
 	{"conformance", []string{"spec", "runtime/*", "generated/mcp/*", "conformance/*"}, []string{"github.com/goccy/go-yaml"}},
+	{"conformance/report", []string{"conformance/*"}, []string{"github.com/jstemmer/go-junit-report/v2/junit"}},
 	{"conformance/check/checktest", []string{"runtime/wire", "conformance/*"}, nil},
 	{"conformance/*", []string{"spec", "runtime/*", "generated/mcp/*", "conformance", "conformance/*"}, nil},
 

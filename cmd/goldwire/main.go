@@ -75,7 +75,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
-	root.AddCommand(checkCommand(), serveCommand(), clientCommand(), requirementsCommand())
+	root.AddCommand(checkCommand(), serveCommand(), clientCommand(), requirementsCommand(), bridgeCommand(), callCommand())
 
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
