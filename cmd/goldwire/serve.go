@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/goldwire/goldwire/conformance/everything"
+	"github.com/goldwire/goldwire/runtime/compat"
 	"github.com/goldwire/goldwire/runtime/jsonl"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/ssehttp"
@@ -21,6 +22,7 @@ import (
 
 func serveCommand() *cobra.Command {
 	var o serveOptions
+	var keyFile string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Be the reference server, on stdin and stdout and over HTTP",
@@ -32,7 +34,10 @@ in the revision that the client speaks, until stdin ends.
 With --http it serves Streamable HTTP to any number of clients as well, at the
 path /mcp, until it is interrupted; with --sse the older HTTP+SSE too, at /sse.
 The revision is chosen request by request. Stdin is left alone then when it is
-a terminal.`,
+a terminal.
+
+Several servers behind a load balancer take up one another's calls that ask for
+input when they have the same key, the contents of a file of at least 16 bytes.`,
 		Example: `  goldwire serve
   goldwire serve --http :8080
   goldwire serve --http 0.0.0.0:8080 --sse`,
@@ -41,8 +46,11 @@ a terminal.`,
 			if o.sse && o.addr == "" {
 				return &exitError{exitUsage, errors.New("--sse needs --http")}
 			}
-			ctx, server := cmd.Context(), everything.Server()
-			var err error
+			sealer, err := sealerOf(keyFile)
+			if err != nil {
+				return &exitError{exitUsage, err}
+			}
+			ctx, server := cmd.Context(), everything.Server(everything.Options{Sealer: sealer})
 			if cmd.Flags().Changed("http") {
 				if !term.IsTerminal(int(os.Stdin.Fd())) { // a job in the background may not read one
 					go func() { _ = jsonrpc.Serve(ctx, jsonl.Stdio(), server) }() // ends with the process
@@ -59,7 +67,24 @@ a terminal.`,
 	}
 	cmd.Flags().StringVar(&o.addr, "http", "", "serve over HTTP at this address, `HOST:PORT`; without a host only this machine is served, port 0 is a free one")
 	cmd.Flags().BoolVar(&o.sse, "sse", false, "serve HTTP+SSE there as well")
+	cmd.Flags().StringVar(&keyFile, "state-key", "", "the `FILE` with the key that replicas share")
 	return cmd
+}
+
+// sealerOf makes the sealer of a key in a file, nil for no file.
+func sealerOf(file string) (*compat.Sealer, error) {
+	if file == "" {
+		return nil, nil
+	}
+	key, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--state-key: %w", err)
+	}
+	s, err := compat.NewSealer(0, key)
+	if err != nil {
+		return nil, fmt.Errorf("--state-key %s: %w", file, err)
+	}
+	return s, nil
 }
 
 type serveOptions struct {

@@ -2,9 +2,12 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -59,4 +62,18 @@ func TestServeHTTP(t *testing.T) {
 	require.NoError(t, <-served)
 	<-old.Conn().Done()
 	require.Error(t, serveHTTP(t.Context(), everything.Server(), serveOptions{addr: "nonsense"}, io.Discard))
+}
+
+// TestStateKey holds which files are no keys.
+func TestStateKey(t *testing.T) {
+	short := filepath.Join(t.TempDir(), "short")
+	require.NoError(t, os.WriteFile(short, []byte("0123456789"), 0o600))
+	for _, file := range []string{short, short + "er"} {
+		var stderr bytes.Buffer
+		require.Equal(t, exitUsage, run([]string{"serve", "--state-key", file}, nil, io.Discard, &stderr))
+		require.Contains(t, stderr.String(), file)
+	}
+	s, err := sealerOf("")
+	require.NoError(t, err)
+	require.Nil(t, s)
 }

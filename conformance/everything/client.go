@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	mcp "github.com/goldwire/goldwire/generated/mcp/v20260728"
-	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/streamhttp"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -59,7 +58,7 @@ func Run(ctx context.Context, url string, s Scenario) error {
 	endpoint := streamhttp.URL(url)
 	endpoint.Notices = append(endpoint.Notices, c.notice)
 	var err error
-	if c.RemoteServer, err = connect(ctx, endpoint, c); err != nil {
+	if c.RemoteServer, err = mcp.Connect(ctx, endpoint, c.side()); err != nil {
 		return err
 	}
 	return errors.Join(do(ctx, c), c.Close())
@@ -85,8 +84,9 @@ func (c *client) notice(n streamhttp.Notice) {
 	}
 }
 
-func connect(ctx context.Context, d jsonrpc.Dialer, c *client) (*mcp.RemoteServer, error) {
-	return mcp.Connect(ctx, d, mcp.Client{
+// side is what the server may ask: a client that answers whatever it is asked.
+func (c *client) side() mcp.Client {
+	return mcp.Client{
 		Info: mcp.Implementation{Name: Name + "-client", Title: new("Goldwire reference client"), Version: Version},
 		Elicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			if c.between != nil {
@@ -106,7 +106,7 @@ func connect(ctx context.Context, d jsonrpc.Dialer, c *client) (*mcp.RemoteServe
 		ListRoots: func(context.Context, *mcp.ListRootsParams) (*mcp.ListRootsResult, error) {
 			return &mcp.ListRootsResult{Roots: []mcp.Root{{URI: "file:///work"}}}, nil
 		},
-	})
+	}
 }
 
 // fillIn fills in a form: the default of each field, or else some value that

@@ -12,9 +12,11 @@ package everything
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 
 	mcp "github.com/goldwire/goldwire/generated/mcp/v20260728"
+	"github.com/goldwire/goldwire/runtime/compat"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 )
 
@@ -33,8 +35,25 @@ const (
 	scope = mcp.CacheScopePublic
 )
 
-// New is the reference server in the newest revision.
-func New() mcp.Server {
+// Options of the reference server. The zero value works.
+type Options struct {
+	// Sealer seals what tools remember between the rounds of a call: replicas
+	// whose sealers share their keys take up one another's calls. nil makes one
+	// of a key of its own.
+	Sealer *compat.Sealer
+}
+
+// New is the reference server in the newest revision. At most one Options counts.
+func New(o ...Options) mcp.Server {
+	var sealer *compat.Sealer
+	if len(o) > 0 {
+		sealer = o[0].Sealer
+	}
+	if sealer == nil {
+		key := make([]byte, 32)
+		_, _ = rand.Read(key)                // never fails
+		sealer, _ = compat.NewSealer(0, key) // the key is long enough
+	}
 	return mcp.Server{
 		Info:         mcp.Implementation{Name: Name, Title: new("Goldwire reference server"), Version: Version},
 		Instructions: instructions,
@@ -47,7 +66,13 @@ func New() mcp.Server {
 			}
 			return &mcp.ListToolsResult{Tools: toolList, TTLMs: ttlMs, CacheScope: scope}, nil
 		},
-		CallTool: callTool,
+		CallTool: func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+			return callTool(&call{
+				round:        round{ctx: ctx, sealer: sealer, can: &p.Meta.ClientCapabilities, answers: p.InputResponses, came: p.RequestState},
+				RemoteClient: mcp.Peer(ctx),
+				arguments:    p.Arguments,
+			}, p.Name)
+		},
 
 		ListPrompts: func(_ context.Context, p *mcp.ListPromptsParams) (*mcp.ListPromptsResult, error) {
 			if err := page(p.Cursor); err != nil {
@@ -55,7 +80,9 @@ func New() mcp.Server {
 			}
 			return &mcp.ListPromptsResult{Prompts: promptList, TTLMs: ttlMs, CacheScope: scope}, nil
 		},
-		GetPrompt: getPrompt,
+		GetPrompt: func(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+			return getPrompt(&round{ctx: ctx, sealer: sealer, can: &p.Meta.ClientCapabilities, answers: p.InputResponses, came: p.RequestState}, p)
+		},
 
 		ListResources: func(_ context.Context, p *mcp.ListResourcesParams) (*mcp.ListResourcesResult, error) {
 			if err := page(p.Cursor); err != nil {
@@ -79,6 +106,14 @@ func New() mcp.Server {
 
 		Complete: complete,
 	}
+}
+
+// Server is the reference server in every revision, for one connection or many,
+// all of which hear of the same changes.
+func Server(o ...Options) jsonrpc.Binder {
+	s := New(o...)
+	s.Hub = &jsonrpc.Hub{}
+	return compat.Server(s)
 }
 
 // page refuses every cursor: the lists fit one page, so none was ever issued

@@ -3,17 +3,11 @@ package everything
 //lint:file-ignore SA1019 The reference server offers the features that the revision retires, too.
 
 import (
-	"bytes"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
-	"strconv"
+	"context"
 	"strings"
-	"time"
 
 	mcp "github.com/goldwire/goldwire/generated/mcp/v20260728"
+	"github.com/goldwire/goldwire/runtime/compat"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -21,13 +15,13 @@ import (
 // methods give what the client has answered, and remember what it still has to
 // be asked for. Specification: basic/patterns/mrtr (2026-07-28).
 type round struct {
-	can       *mcp.ClientCapabilities
-	answers   mcp.InputResponses
-	came      *string // the state that came with the request
-	name      string  // of the tool or prompt: a state belongs to it and to its arguments
-	arguments wire.Raw
-	asks      mcp.InputRequests
-	err       error
+	ctx     context.Context // the handler's
+	sealer  *compat.Sealer
+	can     *mcp.ClientCapabilities
+	answers mcp.InputResponses
+	came    *string // the state that came with the request
+	asks    mcp.InputRequests
+	err     error
 }
 
 // fail keeps the first error.
@@ -115,7 +109,11 @@ func (r *round) pendingWith(state wire.Raw) error {
 	if state == nil {
 		return mcp.NewInputRequiredError(r.asks, nil)
 	}
-	return mcp.NewInputRequiredError(r.asks, new(r.seal(state)))
+	sealed, err := r.sealer.Seal(r.ctx, state)
+	if err != nil {
+		return err
+	}
+	return mcp.NewInputRequiredError(r.asks, &sealed)
 }
 
 // resume gives the state that this request brought back, nil in a first round.
@@ -128,54 +126,11 @@ func (r *round) resume() wire.Raw {
 		}
 		return nil
 	}
-	state, ok := r.open(*r.came)
-	if !ok {
-		r.fail(invalidParams("requestState: not what was given out for this request"))
+	state, err := r.sealer.Open(r.ctx, *r.came)
+	if err != nil {
+		r.fail(err)
 	}
 	return state
-}
-
-// stateTime is how long a client may take for a round.
-const stateTime = time.Hour
-
-var sealKey = func() []byte {
-	key := make([]byte, 32)
-	rand.Read(key) // never fails
-	return key
-}()
-
-// seal signs a state and binds it to the request and to the time, for the life
-// of the process.
-func (r *round) seal(state wire.Raw) string {
-	text := strconv.FormatInt(time.Now().Unix(), 10) + "." + base64.RawURLEncoding.EncodeToString(state)
-	return text + "." + base64.RawURLEncoding.EncodeToString(r.sign(text))
-}
-
-// open undoes seal; false when it is not what seal gave out for this request.
-func (r *round) open(sealed string) (wire.Raw, bool) {
-	i := strings.LastIndexByte(sealed, '.')
-	if i < 0 {
-		return nil, false
-	}
-	text := sealed[:i]
-	if sig, err := base64.RawURLEncoding.Strict().DecodeString(sealed[i+1:]); err != nil || !hmac.Equal(sig, r.sign(text)) {
-		return nil, false
-	}
-	since, encoded, _ := strings.Cut(text, ".") // whoever signed it made it well-formed
-	sec, _ := strconv.ParseInt(since, 10, 64)
-	state, err := base64.RawURLEncoding.DecodeString(encoded)
-	return state, err == nil && time.Since(time.Unix(sec, 0)) < stateTime
-}
-
-func (r *round) sign(text string) []byte {
-	// White space between the tokens of the arguments does not count.
-	subject := bytes.NewBuffer(append(wire.Quote(r.name), '\n'))
-	_ = json.Compact(subject, r.arguments) // they were read before, so they are JSON
-	mac := hmac.New(sha256.New, sealKey)
-	mac.Write(subject.Bytes())
-	mac.Write([]byte{'\n'})
-	mac.Write([]byte(text))
-	return mac.Sum(nil)
 }
 
 // form is a form of one text.

@@ -30,7 +30,7 @@ var promptList = []mcp.Prompt{
 
 // getPrompt fills in a prompt. An unknown one, and an argument that is missing,
 // are protocol errors (server/prompts, error handling).
-func getPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+func getPrompt(r *round, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
 	for i := range promptList {
 		prompt := &promptList[i]
 		if prompt.Name != p.Name {
@@ -41,7 +41,7 @@ func getPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult,
 				return nil, invalidParams("arguments.%s: missing", a.Name)
 			}
 		}
-		blocks, err := fill(p)
+		blocks, err := fill(r, p)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func getPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult,
 	return nil, invalidParams("name: no prompt %q", p.Name)
 }
 
-func fill(p *mcp.GetPromptParams) ([]mcp.ContentBlock, error) {
+func fill(r *round, p *mcp.GetPromptParams) ([]mcp.ContentBlock, error) {
 	switch p.Name {
 	case greetPrompt:
 		return []mcp.ContentBlock{text("Say hello to " + p.Arguments["name"] + ".")}, nil
@@ -69,7 +69,6 @@ func fill(p *mcp.GetPromptParams) ([]mcp.ContentBlock, error) {
 	case "test_prompt_with_image":
 		return []mcp.ContentBlock{&mcp.ImageContent{Data: pixel, MIMEType: "image/png"}, text("Look at the picture above.")}, nil
 	case "test_input_required_result_prompt":
-		r := &round{can: &p.Meta.ClientCapabilities, answers: p.InputResponses, came: p.RequestState, name: p.Name}
 		answer := r.elicit("user_context", form("What is the context?", "context"))
 		if err := r.pending(); err != nil {
 			return nil, err

@@ -8,10 +8,7 @@ import (
 	"maps"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,16 +19,60 @@ import (
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
-// able is a client that can do everything.
-var able = mcp.ClientCapabilities{
-	Elicitation: &mcp.ClientCapabilitiesElicitation{}, Sampling: &mcp.ClientCapabilitiesSampling{}, Roots: wire.Raw("{}"),
-}
-
 const (
 	said    = `{"action":"accept","content":{"name":"Ada","answer":"Ada","color":"blue","ok":true}}`
 	modeled = `{"role":"assistant","content":{"type":"text","text":"Hi"},"model":"m"}`
 	rooted  = `{"roots":[{"uri":"file:///work"}]}`
 )
+
+// able is a client that can do everything, and leaves it to the test: a request
+// for input comes back as it is.
+func able() mcp.Client {
+	return mcp.Client{
+		Info:   mcp.Implementation{Name: "test", Version: "1"},
+		Elicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, errLater },
+		CreateMessage: func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			return nil, errLater
+		},
+		ListRoots: func(context.Context, *mcp.ListRootsParams) (*mcp.ListRootsResult, error) { return nil, errLater },
+	}
+}
+
+var errLater = errors.New("the test answers")
+
+// session is a client of the reference server.
+type session struct {
+	*mcp.RemoteServer
+	t *testing.T
+}
+
+func start(t *testing.T, c mcp.Client) *session {
+	t.Helper()
+	here, there := jsonl.InMemory()
+	served := make(chan error, 1)
+	go func() { served <- jsonrpc.Serve(context.Background(), there, New()) }()
+	s, err := mcp.Connect(t.Context(), here, c)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, s.Close())
+		require.NoError(t, <-served)
+	})
+	return &session{s, t}
+}
+
+func (s *session) try(name, arguments string, answers mcp.InputResponses, state *string) (*mcp.CallToolResult, error) {
+	return s.CallTool(context.Background(), &mcp.CallToolParams{Name: name, Arguments: wire.Raw(arguments), InputResponses: answers, RequestState: state})
+}
+
+// asks makes a call that asks for something.
+func (s *session) asks(name, arguments string, answers mcp.InputResponses, state *string) *mcp.InputRequiredError {
+	s.t.Helper()
+	_, err := s.try(name, arguments, answers, state)
+	e, ok := errors.AsType[*mcp.InputRequiredError](err)
+	require.True(s.t, ok, "%v", err)
+	require.NoError(s.t, e.Validate())
+	return e
+}
 
 // answerAll answers what a result asks for.
 func answerAll(t *testing.T, e *mcp.InputRequiredError) mcp.InputResponses {
@@ -50,21 +91,6 @@ func answerAll(t *testing.T, e *mcp.InputRequiredError) mcp.InputResponses {
 		}
 	}
 	return answers
-}
-
-func try(name, arguments string, can mcp.ClientCapabilities, answers mcp.InputResponses, state *string) (*mcp.CallToolResult, error) {
-	return callTool(context.Background(), &mcp.CallToolParams{
-		Name: name, Arguments: wire.Raw(arguments), InputResponses: answers, RequestState: state, Meta: mcp.RequestMeta{ClientCapabilities: can},
-	})
-}
-
-func firstRound(t *testing.T, name, arguments string) *mcp.InputRequiredError {
-	t.Helper()
-	_, err := try(name, arguments, able, nil, nil)
-	e, ok := errors.AsType[*mcp.InputRequiredError](err)
-	require.True(t, ok, "%v", err)
-	require.NoError(t, e.Validate())
-	return e
 }
 
 func codeOf(err error) int64 {
@@ -97,22 +123,21 @@ func TestToolsThatAsk(t *testing.T) {
 		{"test_input_required_result_capabilities", `{}`, [][]string{{"greeting", "roots", "user_name"}}, false, "The client said: Ada, Hi, file:///work"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			s := start(t, able())
 			var answers mcp.InputResponses
 			var state *string
 			for _, keys := range c.rounds {
-				_, err := try(c.name, c.arguments, able, answers, state)
-				e, ok := errors.AsType[*mcp.InputRequiredError](err)
-				require.True(t, ok, "%v", err)
+				e := s.asks(c.name, c.arguments, answers, state)
 				require.Equal(t, keys, slices.Sorted(maps.Keys(e.InputRequests)))
 				require.Equal(t, c.state, e.RequestState != nil)
 				require.False(t, state != nil && *state == *e.RequestState, "a state of its own for each round")
 				answers, state = answerAll(t, e), e.RequestState
 			}
-			res, err := try(c.name, c.arguments, able, answers, state)
+			res, err := s.try(c.name, c.arguments, answers, state)
 			require.NoError(t, err)
 			require.Equal(t, c.text, res.Content[0].(*mcp.TextContent).Text)
 
-			_, err = try(c.name, c.arguments, mcp.ClientCapabilities{}, nil, nil)
+			_, err = start(t, mcp.Client{}).try(c.name, c.arguments, nil, nil)
 			if c.name != "test_input_required_result_capabilities" {
 				require.Equal(t, jsonrpc.CodeMissingClientCapability, codeOf(err), "%v", err)
 			}
@@ -131,12 +156,11 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 		}
 		return r
 	}
-	_, err := try(name, "{}", able, answer("user", said), nil)
-	_, ok := errors.AsType[*mcp.InputRequiredError](err)
-	require.True(t, ok, "%v", err)
-	_, err = try(name, "{}", able, answer("user_name", "12345"), nil)
+	s := start(t, able())
+	s.asks(name, "{}", answer("user", said), nil)
+	_, err := s.try(name, "{}", answer("user_name", "12345"), nil)
 	require.Equal(t, jsonrpc.CodeInvalidParams, codeOf(err), "%v", err)
-	res, err := try(name, "{}", able, answer("user_name", said, "other", "1"), nil)
+	res, err := s.try(name, "{}", answer("user_name", said, "other", "1"), nil)
 	require.NoError(t, err)
 	require.Equal(t, "Hello, Ada!", res.Content[0].(*mcp.TextContent).Text)
 }
@@ -145,57 +169,42 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 // it does not declare.
 func TestCapabilitiesDecideWhatIsAsked(t *testing.T) {
 	const name = "test_input_required_result_capabilities"
-	_, err := try(name, "{}", mcp.ClientCapabilities{Sampling: &mcp.ClientCapabilitiesSampling{}}, nil, nil)
-	e, ok := errors.AsType[*mcp.InputRequiredError](err)
-	require.True(t, ok, "%v", err)
+	e := start(t, mcp.Client{CreateMessage: able().CreateMessage}).asks(name, "{}", nil, nil)
 	require.Equal(t, []string{"greeting"}, slices.Sorted(maps.Keys(e.InputRequests)))
-	_, err = try("ask", `{"question":"Who?"}`, mcp.ClientCapabilities{Elicitation: &mcp.ClientCapabilitiesElicitation{URL: wire.Raw("{}")}}, nil, nil)
+	_, err := start(t, mcp.Client{Elicit: able().Elicit, ElicitationURL: true}).try("ask", `{"question":"Who?"}`, nil, nil)
 	require.Equal(t, jsonrpc.CodeMissingClientCapability, codeOf(err), "a client that sends its user to pages shows no forms")
 }
 
-// TestStateIsHeld holds that a state is good for the request that it was given
-// out for, unchanged and for an hour.
+// TestStateIsHeld holds that a tool that gives out a state wants it back, for the
+// same call and unchanged.
 func TestStateIsHeld(t *testing.T) {
 	const name, arguments = "ask", `{"question":"Who?"}`
-	synctest.Test(t, func(t *testing.T) {
-		e := firstRound(t, name, arguments)
-		state, answers := *e.RequestState, answerAll(t, e)
-		good := func(arguments string) error {
-			_, err := try(name, arguments, able, answers, &state)
-			return err
-		}
-		refused := func(why, name, arguments string, state *string) {
-			t.Helper()
-			_, err := try(name, arguments, able, answers, state)
-			require.Equal(t, jsonrpc.CodeInvalidParams, codeOf(err), "%s: %v", why, err)
-		}
-		require.NoError(t, good(arguments))
-		require.NoError(t, good(` { "question" : "Who?" } `), "the same arguments")
-		refused("other arguments", name, `{"question":"When?"}`, &state)
-		refused("another tool", "test_input_required_result_request_state", `{}`, &state)
-		refused("no state", name, arguments, nil)
-		refused("longer", name, arguments, new(state+"x"))
-		for i := range state {
-			refused("shorter", name, arguments, new(state[:i]))
-			refused("changed", name, arguments, new(state[:i]+strings.Map(func(r rune) rune { return r ^ 1 }, state[i:i+1])+state[i+1:]))
-		}
-		time.Sleep(stateTime - time.Second)
-		require.NoError(t, good(arguments))
-		time.Sleep(2 * time.Second)
-		refused("too old", name, arguments, &state)
-	})
+	s := start(t, able())
+	e := s.asks(name, arguments, nil, nil)
+	state, answers := *e.RequestState, answerAll(t, e)
+	_, err := s.try(name, arguments, answers, &state)
+	require.NoError(t, err)
+	for why, c := range map[string]struct {
+		name, arguments string
+		state           *string
+	}{
+		"other arguments": {name, `{"question":"When?"}`, &state},
+		"another tool":    {"test_input_required_result_request_state", `{}`, &state},
+		"no state":        {name, arguments, nil},
+		"longer":          {name, arguments, new(state + "x")},
+		"shorter":         {name, arguments, new(state[:len(state)-1])},
+		"empty":           {name, arguments, new("")},
+	} {
+		_, err := s.try(c.name, c.arguments, answers, c.state)
+		require.Equal(t, jsonrpc.CodeInvalidParams, codeOf(err), "%s: %v", why, err)
+	}
 }
 
 // TestEveryFixtureWorks uses all that the server lists as a client that answers
 // whatever it is asked.
 func TestEveryFixtureWorks(t *testing.T) {
-	here, there := jsonl.InMemory()
-	served := make(chan error, 1)
-	go func() { served <- jsonrpc.Serve(context.Background(), there, New()) }()
 	c := &client{}
-	var err error
-	c.RemoteServer, err = connect(t.Context(), here, c)
-	require.NoError(t, err)
+	c.RemoteServer = start(t, c.side()).RemoteServer
 	list, err := c.tools(t.Context())
 	require.NoError(t, err)
 	require.Len(t, list, len(tools))
@@ -237,8 +246,6 @@ func TestEveryFixtureWorks(t *testing.T) {
 		require.NoError(t, err, r.URI)
 		require.NoError(t, res.Validate(), r.URI)
 	}
-	require.NoError(t, c.Close())
-	require.NoError(t, <-served)
 }
 
 // TestTemplates holds which URIs the templates make.

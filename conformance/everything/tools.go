@@ -22,6 +22,7 @@ type tool struct {
 type call struct {
 	round
 	mcp.RemoteClient // who calls
+	arguments        wire.Raw
 }
 
 // newTool makes a tool whose arguments are an A. Wrong arguments are an error
@@ -186,15 +187,12 @@ var toolsByName = func() map[string]*tool {
 
 // callTool runs a tool by name. An unknown tool is a protocol error
 // (server/tools, error handling).
-func callTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	t := toolsByName[p.Name]
+func callTool(c *call, name string) (*mcp.CallToolResult, error) {
+	t := toolsByName[name]
 	if t == nil {
-		return nil, invalidParams("name: no tool %q", p.Name)
+		return nil, invalidParams("name: no tool %q", name)
 	}
-	return t.call(ctx, &call{
-		round:        round{can: &p.Meta.ClientCapabilities, answers: p.InputResponses, came: p.RequestState, name: p.Name, arguments: p.Arguments},
-		RemoteClient: mcp.Peer(ctx),
-	})
+	return t.call(c.ctx, c)
 }
 
 func (c *call) log(ctx context.Context, level mcp.LoggingLevel, message string) error {
