@@ -23,6 +23,10 @@ const Format = 1
 //	  "target": {"side": "server", "command": ["./server"], "name": "…", "version": "…"},
 //	  "revisions": ["2025-11-25"],
 //	  "summary": {"pass": 1, "fail": 1, "warn": 0, "not-applicable": 0, "not-observed": 0, "blocked": 0, "error": 0},
+//	  "coverage": [{                               how many MUSTs were exercised: came to pass, fail or warn
+//	    "revision": "2025-11-25", "transport": "stdio", "must": 120, "exercised": 80
+//	  }],
+//	  "strict": true,                              warnings count as failures do
 //	  "results": [{
 //	    "check": "tools-unknown-tool",               id of the check
 //	    "revision": "2025-11-25",
@@ -36,8 +40,10 @@ const Format = 1
 //	    "layer": "protocol",                         who is to look into it: carrier, jsonrpc, protocol or feature
 //	    "expected": "…", "observed": "…",            of a fail or warn
 //	    "reason": "…",                               of the other verdicts but pass
+//	    "known": "…",                                why a fail, warn or blocked is expected and does not count
 //	    "frames": [{"text": "<@12ms {…}", "here": true}]  the traffic around, as lines of a transcript
 //	  }],
+//	  "stale": [{"check": "…", "file": "…", "why": "…"}],  entries of a baseline that are not true any more
 //	  "error": {                                     only of a run that came to no verdicts: results is empty then
 //	    "kind": "died",                              start, died, silent, revision, interrupted or internal
 //	    "message": "…", "exitCode": 3,
@@ -45,14 +51,18 @@ const Format = 1
 //	  }
 //	}
 //
-// Members of results from "mild" on are left out when they are empty. Every run gives the results in the same order.
+// Members of results from "mild" on are left out when they are empty, and so
+// are strict, stale and error. Every run gives the results in the same order.
 type document struct {
-	Goldwire  int             `json:"goldwire"`
-	Target    result.Target   `json:"target"`
-	Revisions []string        `json:"revisions"`
-	Summary   summary         `json:"summary"`
-	Results   []result.Check  `json:"results"`
-	Error     *result.Failure `json:"error,omitempty"`
+	Goldwire  int               `json:"goldwire"`
+	Target    result.Target     `json:"target"`
+	Revisions []string          `json:"revisions"`
+	Summary   summary           `json:"summary"`
+	Coverage  []result.Coverage `json:"coverage"`
+	Strict    bool              `json:"strict,omitempty"`
+	Results   []result.Check    `json:"results"`
+	Stale     []result.Stale    `json:"stale,omitempty"`
+	Error     *result.Failure   `json:"error,omitempty"`
 }
 
 // summary has the order of result.Verdicts.
@@ -76,9 +86,15 @@ func summarise(s result.Summary) summary {
 // JSON writes the report in its JSON form, indented by tabs, with a newline at
 // the end. Text that is not UTF-8 is repaired with U+FFFD.
 func JSON(w io.Writer, r *result.Report) error {
-	d := document{Goldwire: Format, Target: r.Target, Revisions: r.Revisions, Summary: summarise(r.Summary()), Results: slices.Clone(r.Results), Error: r.Error}
+	d := document{
+		Goldwire: Format, Target: r.Target, Revisions: r.Revisions, Summary: summarise(r.Summary()), Coverage: r.Coverage(),
+		Strict: r.Strict, Results: slices.Clone(r.Results), Stale: r.Stale, Error: r.Error,
+	}
 	if d.Revisions == nil {
 		d.Revisions = []string{}
+	}
+	if d.Coverage == nil {
+		d.Coverage = []result.Coverage{}
 	}
 	if d.Results == nil {
 		d.Results = []result.Check{}
@@ -119,7 +135,7 @@ func ParseJSON(b []byte) (*result.Report, error) {
 			return nil, fmt.Errorf("results[%d].level: %q is not known", i, c.Level)
 		}
 	}
-	r := &result.Report{Target: d.Target, Revisions: d.Revisions, Results: d.Results, Error: d.Error}
+	r := &result.Report{Target: d.Target, Revisions: d.Revisions, Results: d.Results, Strict: d.Strict, Stale: d.Stale, Error: d.Error}
 	if got := summarise(r.Summary()); got != d.Summary {
 		return nil, fmt.Errorf("summary: it does not add up: the results give %+v", got)
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -27,10 +28,12 @@ type TextOptions struct {
 // tables of the verdicts by revision and, where something was found or
 // blocked, by area (all areas when verbose). Failures come before warnings, and each of them from
 // the bytes up, as a fault of the lower layers often shows in the upper ones
-// again. A finding that is the same in several revisions is told once. What the
+// again; then entries of a baseline that are not true any more, and how many
+// MUSTs were exercised. A finding that is the same in several revisions is told once. What the
 // peer sent cannot reach the terminal as a control sequence.
 func Text(w io.Writer, r *result.Report, o TextOptions) error {
-	p := printer{w: bufio.NewWriter(w), o: o, prose: 100, frame: 1000}
+	var text bytes.Buffer
+	p := printer{w: bufio.NewWriter(&text), o: o, prose: 100, frame: 1000}
 	if o.Width > 0 {
 		p.frame = max(o.Width, 40)
 		p.prose = min(p.frame, 100)
@@ -46,9 +49,32 @@ func Text(w io.Writer, r *result.Report, o TextOptions) error {
 	if o.Verbose {
 		p.all(r)
 	}
+	p.stale(r)
 	p.tables(r)
 	p.last(r)
-	return p.w.Flush()
+	if err := p.w.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, tame(text.String()))
+	return err
+}
+
+// tame keeps text from being read as a command by a CI that looks for some in
+// the output: GitHub takes lines that begin with ::, blanks before them or not,
+// and ##[ anywhere.
+func tame(s string) string {
+	if !strings.Contains(s, "::") && !strings.Contains(s, "##[") {
+		return s
+	}
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		blanks := len(line) - len(strings.TrimLeftFunc(line, unicode.IsSpace))
+		if strings.HasPrefix(line[blanks:], "::") {
+			line = line[:blanks] + `\x3a` + line[blanks+1:]
+		}
+		b.WriteString(strings.ReplaceAll(line, "##[", `#\x23[`))
+	}
+	return b.String()
 }
 
 type printer struct {
@@ -113,7 +139,7 @@ type group struct {
 }
 
 func groups(r *result.Report, v result.Verdict) []*group {
-	type key struct{ id, transport, expected, observed, reason string }
+	type key struct{ id, transport, expected, observed, reason, known string }
 	var order []*group
 	byKey := map[key]*group{}
 	for i := range r.Results {
@@ -121,7 +147,7 @@ func groups(r *result.Report, v result.Verdict) []*group {
 		if c.Verdict != v {
 			continue
 		}
-		k := key{c.ID, c.Transport, c.Expected, c.Observed, c.Reason}
+		k := key{c.ID, c.Transport, c.Expected, c.Observed, c.Reason, c.Known}
 		g := byKey[k]
 		if g == nil {
 			g = &group{}
@@ -205,7 +231,11 @@ const Legend = "traffic: > to the peer, < from it, ! a remark of the checker, â†
 
 func (p *printer) finding(g *group) {
 	c := g.check
-	head := p.paint(colours[c.Verdict], strings.ToUpper(string(c.Verdict))) + "  " + p.paint("1", c.ID)
+	verdict := strings.ToUpper(string(c.Verdict))
+	if c.Known != "" {
+		verdict += " (known)"
+	}
+	head := p.paint(colours[c.Verdict], verdict) + "  " + p.paint("1", c.ID)
 	tail := strings.Join(g.revisions, ", ")
 	if c.Transport != "" {
 		tail += " over " + c.Transport
@@ -231,7 +261,7 @@ func (p *printer) finding(g *group) {
 		p.wrap("  layer     ", "            ", plain(c.Layer))
 	}
 	for _, part := range []struct{ label, text string }{
-		{"expected", c.Expected}, {"observed", c.Observed}, {"reason", c.Reason}, {"warning", warning(c)},
+		{"expected", c.Expected}, {"observed", c.Observed}, {"reason", c.Reason}, {"warning", warning(c)}, {"known", c.Known},
 	} {
 		if part.text != "" {
 			p.wrap(fmt.Sprintf("  %-10s", part.label), "            ", plain(part.text))
@@ -401,38 +431,34 @@ func (p *printer) table(title string, r *result.Report, of func(*result.Check) s
 }
 
 func (p *printer) last(r *result.Report) {
-	s := r.Summary()
-	judged := s[result.Pass] + s[result.Fail] + s[result.Warn]
-	if r.Error != nil {
-		p.wrap(p.paint("1;35", "no result")+": ", "  ", plain(r.Error.Message))
+	for _, line := range coverageLines(r) {
+		p.printf("%s\n", line)
+	}
+	headline, why := Outcome(r)
+	colour := "1;35"
+	switch {
+	case r.Error != nil:
+		p.wrap(p.paint(colour, headline)+": ", "  ", plain(why))
 		return
+	case ExitCode(r) == ExitConformant:
+		colour = "1;32"
+	case ExitCode(r) == ExitBroken:
+		colour = "1;31"
+	case ExitCode(r) == ExitStale:
+		colour = "33"
 	}
-	switch ExitCode(r) {
-	case ExitConformant:
-		p.printf("%s: %s, %s%s\n", p.paint("1;32", "conformant"), plural(judged, "check judged", "checks judged"), plural(s[result.Warn], "warning", "warnings"), notWhole(s))
-	case ExitBroken:
-		p.printf("%s: %s, %s of %s%s\n", p.paint("1;31", "not conformant"), plural(s[result.Fail], "failure", "failures"),
-			plural(s[result.Warn], "warning", "warnings"), plural(judged, "check judged", "checks judged"), notWhole(s))
-	default:
-		why := "nothing could be judged"
-		switch {
-		case s[result.Error] > 0:
-			why = plural(s[result.Error], "check could not do its work", "checks could not do their work")
-		case judged > 0:
-			p.printf("%s: %s, none of %s failed, %s\n", p.paint("1;35", "not judged whole"), plural(s[result.Blocked], "check blocked", "checks blocked"),
-				plural(judged, "check judged", "checks judged"), plural(s[result.Warn], "warning", "warnings"))
-			return
-		}
-		p.printf("%s: %s\n", p.paint("1;35", "no result"), why)
-	}
+	p.printf("%s: %s\n", p.paint(colour, headline), why)
 }
 
-// notWhole is the end of the last line when checks were blocked.
-func notWhole(s result.Summary) string {
-	if s[result.Blocked] == 0 {
-		return ""
+// stale lists the entries of a baseline that are not true any more.
+func (p *printer) stale(r *result.Report) {
+	for _, s := range r.Stale {
+		p.printf("%s  %s  %s\n", p.paint(colours[result.Warn], "STALE"), p.paint("1", plain(s.Check)), plain(s.File))
+		p.wrap("  reason    ", "            ", plain(s.Why))
 	}
-	return "; not judged whole: " + plural(s[result.Blocked], "check blocked", "checks blocked")
+	if len(r.Stale) > 0 {
+		p.printf("\n")
+	}
 }
 
 func plural(n int, one, many string) string {
@@ -444,8 +470,9 @@ func plural(n int, one, many string) string {
 
 // Plain makes text from elsewhere harmless for a terminal: control and format
 // characters (which could move the cursor or reverse the reading order) are
-// shown as escapes. Newlines stay.
-func Plain(s string) string { return plain(s) }
+// shown as escapes. Newlines stay. So it does for a CI that takes commands from
+// the output.
+func Plain(s string) string { return tame(plain(s)) }
 
 func plain(s string) string {
 	bad := func(r rune) bool {

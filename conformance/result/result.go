@@ -46,6 +46,7 @@ type Check struct {
 	Expected     string   `json:"expected,omitempty"`
 	Observed     string   `json:"observed,omitempty"`
 	Reason       string   `json:"reason,omitempty"` // why not applicable, not observed, blocked or in error
+	Known        string   `json:"known,omitempty"`  // why a fail, warn or blocked is expected and does not count, else ""
 	Frames       []Frame  `json:"frames,omitempty"` // traffic around the finding
 }
 
@@ -72,7 +73,17 @@ type Report struct {
 	Target    Target
 	Revisions []string // judged, oldest first
 	Results   []Check
+	Strict    bool     // a warning counts as a failure does
+	Stale     []Stale  // entries of the baseline that are not true any more
 	Error     *Failure // of a run that came to no verdicts, else nil
+}
+
+// Stale is an entry of a baseline, or of a list of flaky checks, that is not
+// true any more.
+type Stale struct {
+	Check string `json:"check"`
+	File  string `json:"file,omitempty"`
+	Why   string `json:"why"` // "it passes now in 2025-11-25", "there is no such check", "it expired on 2026-11-01"
 }
 
 // Failure says why a run came to no verdicts.
@@ -101,12 +112,41 @@ func (c *Check) Binding() bool {
 	return c.Mild == "" && (c.Level == catalogue.Must || c.Level == catalogue.MustNot)
 }
 
-// Unjudged counts the checks that are blocked though breaking them would be a
-// failure: as long as there are any, nobody can say that the target conforms.
+// Unjudged counts the checks that are blocked, and not known to be, though
+// breaking them would be a failure: as long as there are any, nobody can say
+// that the target conforms.
 func (r *Report) Unjudged() int {
 	n := 0
 	for i := range r.Results {
-		if c := &r.Results[i]; c.Verdict == Blocked && c.Binding() {
+		if c := &r.Results[i]; c.Verdict == Blocked && c.Binding() && c.Known == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Breaks reports whether a result counts against the target: a fail, or a warn
+// where the run is strict, that is not known.
+func (r *Report) Breaks(c *Check) bool {
+	return c.Known == "" && (c.Verdict == Fail || c.Verdict == Warn && r.Strict)
+}
+
+// Broken counts the results that count against the target.
+func (r *Report) Broken() int {
+	n := 0
+	for i := range r.Results {
+		if r.Breaks(&r.Results[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// Known counts the results that would count if they were not expected.
+func (r *Report) Known() int {
+	n := 0
+	for i := range r.Results {
+		if r.Results[i].Known != "" {
 			n++
 		}
 	}

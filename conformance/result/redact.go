@@ -1,0 +1,169 @@
+package result
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goldwire/goldwire/conformance/transcript"
+)
+
+// Redacted stands where a secret stood.
+const Redacted = "[redacted]"
+
+// Redactor takes secrets out of what is shown and saved: values that it is
+// given, and whatever looks like a credential. The zero value knows the looks
+// only. Redacting twice is the same as once.
+type Redactor struct {
+	values []string // longest first, as they are and as JSON writes them
+}
+
+// Values of variables with such names are secrets though they may be short.
+var secretName = regexp.MustCompile(`(?i)token|secret|key|passw|credential|auth|cookie|bearer`)
+
+// How long a value has to be before it is taken for a secret: a shorter one
+// stands in too many places that have nothing to do with it.
+const (
+	shortestNamed = 4 // of a name that tells of a secret
+	shortestValue = 8
+)
+
+// NewRedactor takes the values of variables and headers, each as NAME=value,
+// for secrets: of at least 8 bytes, or 4 where the name says that it is one.
+func NewRedactor(pairs []string) *Redactor {
+	r := &Redactor{}
+	for _, pair := range pairs {
+		name, value, _ := strings.Cut(pair, "=")
+		forms := []string{value}
+		if scheme, rest, ok := strings.Cut(value, " "); ok && schemes.MatchString(scheme) {
+			forms = append(forms, rest) // of Bearer abc the token alone
+		}
+		for _, v := range forms {
+			if len(v) < shortestValue && (len(v) < shortestNamed || !secretName.MatchString(name)) {
+				continue
+			}
+			r.values = append(r.values, v)
+			if q, err := json.Marshal(v); err == nil && string(q[1:len(q)-1]) != v {
+				r.values = append(r.values, string(q[1:len(q)-1]))
+			}
+		}
+	}
+	slices.SortFunc(r.values, func(a, b string) int { return len(b) - len(a) })
+	r.values = slices.Compact(r.values)
+	return r
+}
+
+var schemes = regexp.MustCompile(`(?i)^(bearer|basic|token|dpop)$`)
+
+// What looks like a credential. The group, where there is one, is kept.
+var looks = []*regexp.Regexp{
+	// A header or member of that name, whatever its value, quotes of JSON in
+	// JSON included.
+	regexp.MustCompile(`(?i)(\b(?:proxy-)?authorization\\*["']?\s*[:=]\s*\\*["']?)(?:(?:bearer|basic|token|dpop)\s+)?[^\s"'\\,;{\[][^\s"'\\,;]*`),
+	regexp.MustCompile(`(?i)(\b(?:set-)?cookie\\*["']?\s*:\s*\\*["']?)[^"'\\\r\n]+`),
+	regexp.MustCompile(`(?i)("(?:access_?token|refresh_?token|id_?token|client_?secret|api_?key|x-api-key|password|passwd)\\*"\s*:\s*\\*")[^"\\]+`),
+	regexp.MustCompile(`(?i)(--?(?:access-?token|token|api-?key|password|secret|client-secret|bearer)[= ])\S+`),
+	regexp.MustCompile(`(?i)(\bx-api-key\s*[:=]\s*)\S+`),
+	// Tokens by how they are made.
+	regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|sk-[A-Za-z0-9_-]{20,}|xox[abeprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)`),
+}
+
+// A word after bearer is a token when it is long or holds a digit; else it is
+// prose.
+var bearer = regexp.MustCompile(`(?i)\b(bearer\s+)([A-Za-z0-9._~+/-]+=*)`)
+
+// Text takes the secrets out of a text.
+func (r *Redactor) Text(s string) string {
+	if s == "" {
+		return s
+	}
+	if r != nil {
+		for _, v := range r.values {
+			s = strings.ReplaceAll(s, v, Redacted)
+		}
+		s = r.cutOff(s)
+	}
+	for _, re := range looks {
+		s = re.ReplaceAllString(s, "${1}"+Redacted)
+	}
+	return bearer.ReplaceAllStringFunc(s, func(m string) string {
+		parts := bearer.FindStringSubmatch(m)
+		if len(parts[2]) < 16 && !strings.ContainsAny(parts[2], "0123456789") {
+			return m
+		}
+		return parts[1] + Redacted
+	})
+}
+
+// cutOff takes out the beginning of a secret that stands at the end of a text
+// which was cut short.
+func (r *Redactor) cutOff(s string) string {
+	body, cut := strings.CutSuffix(s, "…")
+	if !cut {
+		return s
+	}
+	for _, v := range r.values {
+		for n := min(len(v)-1, len(body)); n >= shortestNamed; n-- {
+			if strings.HasSuffix(body, v[:n]) {
+				return body[:len(body)-n] + Redacted + "…"
+			}
+		}
+	}
+	return s
+}
+
+// Frames gives frames without secrets; the argument stays as it is.
+func (r *Redactor) Frames(fs []Frame) []Frame {
+	out := slices.Clone(fs)
+	for i := range out {
+		out[i].Text = r.Text(out[i].Text)
+	}
+	return out
+}
+
+// Check takes the secrets out of a result.
+func (r *Redactor) Check(c *Check) {
+	c.Expected, c.Observed, c.Reason = r.Text(c.Expected), r.Text(c.Observed), r.Text(c.Reason)
+	c.Frames = r.Frames(c.Frames)
+}
+
+// Args gives a command line without secrets, also where a flag and its value
+// are two arguments.
+func (r *Redactor) Args(args []string) []string {
+	out := slices.Clone(args)
+	for i := range out {
+		out[i] = r.Text(out[i])
+		if i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") && secretFlag.MatchString(args[i-1]) {
+			out[i] = Redacted
+		}
+	}
+	return out
+}
+
+var secretFlag = regexp.MustCompile(`(?i)^--?(?:[a-z-]*-)?(?:token|secret|password|bearer|api-?key)$`)
+
+// Recording gives a recording without secrets, marked as one that is redacted
+// where there were any. The argument stays as it is, and is returned where
+// there were none.
+func (r *Redactor) Recording(rec *transcript.Recording) *transcript.Recording {
+	out := &transcript.Recording{Fields: slices.Clone(rec.Fields), Events: slices.Clone(rec.Events), After: rec.After}
+	found := false
+	for i := range out.Events {
+		e := &out.Events[i]
+		if text := string(e.Data); r.Text(text) != text {
+			e.Data, found = []byte(r.Text(text)), true
+		}
+	}
+	for i := range out.Fields {
+		f := &out.Fields[i]
+		if text := r.Text(f.Value); text != f.Value {
+			f.Value, found = text, true
+		}
+	}
+	if !found {
+		return rec
+	}
+	out.Set(transcript.FieldRedacted, "secrets")
+	return out
+}
