@@ -76,18 +76,32 @@ func waiterOf(ex Exchange) Waiter {
 // CallID is the id of the call of ours on whose stream the message came, where
 // the carrier has such streams (Carried); zero for none.
 func (p Peer) CallID() ID {
+	if w := p.carried(); w != nil {
+		return NewID(w.id)
+	}
+	return ID{}
+}
+
+// CallContext is the context of the handler, of another connection, that made
+// that call; nil for none.
+func (p Peer) CallContext() context.Context {
+	if w := p.carried(); w != nil && w.relayed != nil {
+		return w.relayed
+	}
+	return nil
+}
+
+func (p Peer) carried() *call {
 	in := p.request()
 	if in == nil {
-		return ID{}
+		return nil
 	}
 	w := in.carried
 	if in.ex != nil {
 		w = waiterOf(in.ex)
 	}
-	if w, ok := w.(*call); ok && w != nil {
-		return NewID(w.id)
-	}
-	return ID{}
+	c, _ := w.(*call)
+	return c
 }
 
 // MessageCall is a call as CallMessage makes it.
