@@ -5,7 +5,7 @@ import "slices"
 // Checks and probes of the stateful revisions.
 
 func legacyChecks() []Check {
-	return slices.Concat(legacyLifecycleChecks(), legacyMalformedChecks(), legacyBatchChecks(), legacyFeatureChecks(), legacyTaskChecks())
+	return slices.Concat(legacyLifecycleChecks(), legacyMalformedChecks(), legacyBatchChecks(), legacyFeatureChecks(), legacyAskChecks(), legacyTaskChecks())
 }
 
 func legacyProbes() []Probe {

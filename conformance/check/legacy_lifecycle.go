@@ -192,6 +192,52 @@ func legacyLifecycleChecks() []Check {
 			},
 		},
 		{
+			ID: "server-info-types", Title: "what the server says of itself beyond its name has the right types", Layer: Protocol,
+			Requirements: []string{"legacy/lifecycle-optional-info"},
+			Judge: func(c *Case) {
+				c.Results("initialize", func(_, a *Frame) {
+					look := func(v wire.Raw, member string, kind wire.Kind, since string) {
+						if got := v.Get(member); got != nil && c.AtLeast(since) {
+							c.want(a, got.Kind() == kind, kind.String()+" as "+member, text(got))
+						}
+					}
+					info := a.Result.Get("serverInfo")
+					look(a.Result, "instructions", wire.KindString, firstLegacy)
+					look(info, "title", wire.KindString, rev2025June)
+					for _, m := range []string{"description", "websiteUrl"} {
+						look(info, m, wire.KindString, rev2025November)
+					}
+					look(info, "icons", wire.KindArray, rev2025November)
+				})
+			},
+		},
+		{
+			ID: "version-refusal-shape", Title: "a server that refuses an unknown version says which ones it supports", Layer: Protocol,
+			Requirements: []string{"legacy/version-unsupported-error"},
+			Judge: func(c *Case) {
+				c.offers(func(offered, got string, a *Frame) {
+					switch {
+					case slices.Contains(revisions, offered):
+					case a.OK():
+						c.Saw() // it names another version, as it had better
+					default:
+						code, _ := a.Code()
+						c.want(a, code == -32602, "an error with code -32602", "error code "+text(a.Error.Get("code")))
+						data := a.Error.Get("data")
+						if data == nil {
+							return
+						}
+						n, strings := 0, true
+						for v := range data.Get("supported").Elems() {
+							n++
+							strings = strings && v.Kind() == wire.KindString
+						}
+						c.want(a, n > 0 && strings, "a list of versions as data.supported", text(data))
+					}
+				})
+			},
+		},
+		{
 			ID: "version-echo", Title: "a version that the server speaks is agreed to when it is offered", Layer: Protocol,
 			Requirements: []string{"legacy/version-server-echo"},
 			Judge: func(c *Case) {

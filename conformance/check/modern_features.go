@@ -14,7 +14,7 @@ import (
 func modernFeatureProbes() []Probe {
 	return []Probe{
 		{
-			Name: "a tool name in other case", Since: firstModern, Profile: Main, Needs: []string{"tools"},
+			Name: "a tool name in other case", Since: rev2025November, Profile: Main, Needs: []string{"tools"},
 			Run: func(d *Driver) {
 				names := map[string]bool{}
 				for _, t := range d.Facts.Tools {
@@ -22,7 +22,8 @@ func modernFeatureProbes() []Probe {
 				}
 				// A server that does not care about case runs the tool: it has
 				// to be one that may be called.
-				for name := range names {
+				for _, t := range d.Facts.Tools {
+					name := Name(t, "name")
 					other := swapCase(name)
 					if other != name && !names[other] && d.MayCall(name) {
 						d.Step("tools/case")
@@ -61,7 +62,7 @@ func modernFeatureChecks() []Check {
 	return []Check{
 		{
 			ID: "tool-name-case", Title: "tool names are told apart by case", Layer: Feature, Needs: []string{"tools"},
-			Requirements: []string{"modern/tools-name-case-sensitive"},
+			Requirements: []string{"legacy/tools-name-case-sensitive", "modern/tools-name-case-sensitive"},
 			Judge: func(c *Case) {
 				s := c.Step("tools/case")
 				if s == nil {

@@ -446,6 +446,16 @@ func modernInputChecks() []Check {
 			},
 		},
 		{
+			ID: "sampling-context-avoided", Title: "no context of servers is asked for", Layer: Protocol,
+			Requirements: []string{"modern/sampling-context-deprecated"},
+			Judge: func(c *Case) {
+				c.asks("sampling/createMessage", func(f *Frame, params, _ wire.Raw) {
+					v := Name(params, "includeContext")
+					c.want(f, v != "thisServer" && v != "allServers", "no context of servers", quote(v))
+				})
+			},
+		},
+		{
 			ID: "elicitation-removed", Title: "nothing of the elicitation of earlier revisions is left", Layer: Protocol,
 			Requirements: []string{"modern/elicit-removed-members"},
 			Judge: func(c *Case) {

@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -119,6 +120,35 @@ var legacyMutants = map[string]mutant{
 		}
 		return a
 	})},
+	"roots-undeclared":                    {rev: "2025-06-18", server: say("tools/call", `{"jsonrpc":"2.0","id":"r","method":"roots/list"}`)},
+	"sampling-undeclared":                 {rev: "2025-06-18", server: say("tools/call", `{"jsonrpc":"2.0","id":"r","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`)},
+	"elicitation-undeclared":              {rev: "2025-06-18", server: say("tools/call", `{"jsonrpc":"2.0","id":"r","method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}}`)},
+	"sampling-content-of-revision":        {rev: "2025-03-26", server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"tool_use","id":"1","name":"t","input":{}}}],"maxTokens":1}`)}},
+	"sampling-content-of-revision/list":   {rev: "2025-06-18", server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}],"maxTokens":1}`)}},
+	"sampling-content-of-revision/link":   {server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"resource_link","uri":"a:b","name":"x"}}],"maxTokens":1}`)}},
+	"sampling-context-declared":           {server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"includeContext":"allServers"}`)}},
+	"url-elicitation-shape":               {server: server{Output: askFor(`"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://example.com"}`)}},
+	"url-elicitation-shape/no-url":        {server: server{Output: askFor(`"method":"elicitation/create","params":{"mode":"url","message":"m","url":"log in","elicitationId":"x"}`)}},
+	"url-elicitation-shape/again":         {server: server{Output: always(askFor(`"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://example.com","elicitationId":"ask-2"}`))}},
+	"url-elicitation-https":               {server: server{Output: askFor(`"method":"elicitation/create","params":{"mode":"url","message":"m","url":"http://example.com","elicitationId":"x"}`)}},
+	"url-elicitation-https/error":         {server: swap("tools/call", `https://example.com/in"`, `http://example.com/in"`)},
+	"url-elicitation-clean":               {server: server{Output: askFor(`"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://me:pw@example.com","elicitationId":"x"}`)}},
+	"url-elicitation-clean/query":         {server: server{Output: askFor(`"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://example.com/?access_token=1","elicitationId":"x"}`)}},
+	"form-elicitation-no-links":           {server: server{Output: askFor(`"method":"elicitation/create","params":{"message":"see https://example.com","requestedSchema":{"type":"object","properties":{}}}`)}},
+	"form-elicitation-no-links/member":    {server: server{Output: askFor(`"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","description":"http://example.com"}}}}`)}},
+	"form-elicitation-no-secrets":         {server: server{Output: askFor(`"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}`)}},
+	"form-elicitation-no-secrets/earlier": {rev: "2025-06-18", server: server{Output: askFor(`"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"api_key":{"type":"string"}}}}`)}},
+	"elicitation-complete-known":          {server: say("tools/list", `{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"nobody"}}`)},
+	"cancels-what-runs":                   {server: server{Output: cancelLate}},
+	"cancels-no-tasks":                    {server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"task":{}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"mutant"}`)}},
+	"late-answer-tolerated":               {server: dieOn(`"model":"none"`)},
+	"server-progress-tokens":              {server: server{Output: askTwice}},
+	"server-info-types":                   {server: swap("initialize", `"version":"1.0.0"`, `"version":"1.0.0","websiteUrl":5`)},
+	"server-info-types/instructions":      {rev: "2024-11-05", server: swap("initialize", `"result":{`, `"result":{"instructions":["a"],`)},
+	"version-refusal-shape":               {server: offer("1999-01-01", func(_ *conn, r *request, _ string) string { return errorLine(r, -32600, "no") })},
+	"version-refusal-shape/data": {server: offer("1999-01-01", func(_ *conn, r *request, _ string) string {
+		return `{"jsonrpc":"2.0","id":` + string(r.ID) + `,"error":{"code":-32602,"message":"no","data":{"supported":[1]}}}`
+	})},
 	"sampling-tools":      {server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"tools":[]}`)}},
 	"task-support-values": {server: swap("tools/list", `"taskSupport":"optional"`, `"taskSupport":"maybe"`)},
 
@@ -144,6 +174,49 @@ var legacyMutants = map[string]mutant{
 	"task-result-meta":  {server: swap("tasks/result", `related-task`, `other-task`)},
 	"task-listed":       {server: swap("tasks/list", `"taskId":"task-2"`, `"taskId":"other"`)},
 	"task-cancel-final": {server: swap("tasks/cancel", `-32602,"message":"it is done"`, `-32603,"message":"it is done"`)},
+}
+
+// always does every time what a mutant does once a session.
+func always(fn output) output {
+	return func(c *conn, r *request, a string) string {
+		delete(c.State, "asked")
+		return fn(c, r, a)
+	}
+}
+
+// cancelLate asks for something and cancels it when that was answered and the
+// client has gone on to something else.
+func cancelLate(c *conn, r *request, a string) string {
+	if r == nil {
+		return a
+	}
+	n, asked := c.State["asked"].(int)
+	switch {
+	case asked && n == 3:
+		c.Line(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"mutant"}}`)
+		c.State["asked"] = n + 1
+	case asked:
+		c.State["asked"] = n + 1
+	case r.Method == "tools/call":
+		c.Line(`{"jsonrpc":"2.0","id":"mutant","method":"ping"}`)
+		c.State["asked"] = 0
+	}
+	return a
+}
+
+// askTwice asks for two things with one progress token, in one write, so that
+// neither is answered in between.
+func askTwice(c *conn, r *request, a string) string {
+	if r != nil && r.Method == "tools/call" && strings.Contains(string(r.Params), `"ask"`) && c.State["asked"] == nil {
+		c.State["asked"] = true
+		const ask = `,"method":"roots/list","params":{"_meta":{"progressToken":1}}}` + "\n"
+		c.Write(`{"jsonrpc":"2.0","id":"one"` + ask + `{"jsonrpc":"2.0","id":"two"` + ask)
+	}
+	return a
+}
+
+func errorLine(r *request, code int, message string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, r.ID, code, message)
 }
 
 func beforeInitialized(c *conn, r *request, a string) string {

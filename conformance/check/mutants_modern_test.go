@@ -148,6 +148,12 @@ func asksName(r *request) bool {
 }
 
 var modernMutants = map[string]mutant{
+	"sampling-context-avoided":           {server: swap("tools/call", `"maxTokens":10`, `"maxTokens":10,"includeContext":"thisServer"`)},
+	"sampling-tool-results-alone":        {server: swap("tools/call", `{"type":"tool_result"`, `{"type":"text","text":"here"},{"type":"tool_result"`)},
+	"sampling-tool-results-alone/legacy": {rev: "2025-11-25", server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":[{"type":"tool_result","toolUseId":"1","content":[]},{"type":"text","text":"x"}]}],"maxTokens":1}`)}},
+	"sampling-tool-use-balanced":         {server: swap("tools/call", `"toolUseId":"use-1"`, `"toolUseId":"use-2"`)},
+	"sampling-tool-use-balanced/legacy":  {rev: "2025-11-25", server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[{"role":"assistant","content":{"type":"tool_use","id":"1","name":"t","input":{}}}],"maxTokens":1}`)}},
+
 	// Lines that are no proper messages.
 	"modern-parse-error":      {server: lines(notJSON, func(*conn, string) {})},
 	"modern-parse-error/code": {server: server{Output: func(_ *conn, r *request, a string) string { return strings.Replace(a, "-32700", "-32600", 1) }}, warn: true},

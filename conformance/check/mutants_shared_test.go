@@ -100,6 +100,8 @@ func mute(text string) server {
 func without(s server, features ...string) server { s.Without = features; return s }
 
 var sharedMutants = map[string]mutant{
+	"features-advertised":   {server: without(give("prompts/list", "", `{"prompts":[]}`), "prompts")},
+	"tool-name-case/legacy": {rev: "2025-11-25", server: give("tools/call", `"HELLO"`, `{"content":[]}`)},
 	// The envelope.
 	"ping-answered/silent": {server: mute(`"method":"ping"`)},
 	"id-echo": {server: server{Output: func(_ *conn, r *request, a string) string {

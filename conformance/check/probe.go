@@ -18,6 +18,10 @@ const (
 	// Declared is Main by a client that declares all it can: roots, sampling
 	// and elicitation.
 	Declared = "declared"
+	// Full is Main by a client that declares every variant of its features as
+	// well: tools and context for sampling, elicitation by form and by URL.
+	// Revisions before 2025-11-25 have none.
+	Full = "full"
 	// Bare is a server that was started and told nothing.
 	Bare = "bare"
 )
@@ -125,6 +129,15 @@ func declaredCaps(rev string) string {
 	return `{"roots":{"listChanged":true},"sampling":{}}`
 }
 
+// fullCaps is what the client of the Full profile declares.
+func fullCaps(rev string) string {
+	roots := `{}`
+	if !Modern(rev) {
+		roots = `{"listChanged":true}`
+	}
+	return `{"roots":` + roots + `,"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}`
+}
+
 // ToolError says that Allow or Deny name tools that the server does not list:
 // who misspelt a tool that must not be called had better know before others
 // are.
@@ -146,7 +159,7 @@ func (e *ToolError) Error() string {
 // tool was called.
 func Drive(ctx context.Context, l Launcher, o DriveOptions) ([]*Trace, error) {
 	r := &run{ctx: ctx, launcher: l, opts: &o, started: o.Started, deaths: map[string]int{}}
-	for _, profile := range []string{Main, Declared, Bare} {
+	for _, profile := range []string{Main, Declared, Full, Bare} {
 		for _, rough := range []bool{false, true} {
 			for i := range o.Probes {
 				p := &o.Probes[i]
@@ -286,8 +299,11 @@ func (r *run) open(profile string) bool {
 		Profile: profile, Revision: r.opts.Revision, Limits: r.opts.Limits,
 		Impatient: r.spent, Started: r.started, Hung: r.hung, Mute: r.mute, NoPing: r.noPing,
 	}
-	if profile == Declared {
+	switch profile {
+	case Declared:
 		o.ClientCapabilities = declaredCaps(r.opts.Revision)
+	case Full:
+		o.ClientCapabilities = fullCaps(r.opts.Revision)
 	}
 	s, err := Open(r.ctx, r.launcher, o)
 	if err != nil {

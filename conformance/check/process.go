@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -19,6 +21,27 @@ type Command struct {
 	Args []string // program and arguments; looked up in PATH
 	Dir  string   // working directory, "" for the current one
 	Env  []string // added to the environment of this process, as "NAME=value"
+	// Inherit names what is passed on of that environment; a name that ends in
+	// * stands for all that begin so. nil passes on everything.
+	Inherit []string
+}
+
+// environ is the environment of the child; nil is that of this process.
+func (c Command) environ() []string {
+	if c.Inherit == nil && len(c.Env) == 0 {
+		return nil
+	}
+	env := []string{}
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if c.Inherit == nil || slices.ContainsFunc(c.Inherit, func(pattern string) bool {
+			prefix, any := strings.CutSuffix(pattern, "*")
+			return name == pattern || any && strings.HasPrefix(name, prefix)
+		}) {
+			env = append(env, kv)
+		}
+	}
+	return append(env, c.Env...)
 }
 
 // Launch implements Launcher. The context only bounds the start: a running
@@ -32,9 +55,7 @@ func (c Command) Launch(ctx context.Context) (Carrier, error) {
 	}
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
 	cmd.Dir = c.Dir
-	if len(c.Env) > 0 {
-		cmd.Env = append(os.Environ(), c.Env...)
-	}
+	cmd.Env = c.environ()
 	ownGroup(cmd)
 
 	// Plain pipes instead of cmd.StdoutPipe: with files the wait ends with the

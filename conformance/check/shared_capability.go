@@ -63,6 +63,23 @@ func capabilityChecks() []Check {
 			},
 		},
 		{
+			ID: "features-advertised", Title: "what the server answers to it declares", Layer: Protocol,
+			Requirements: []string{"legacy/capability-features-advertised"},
+			Judge: func(c *Case) {
+				if c.Facts.Known() && !slices.ContainsFunc(gates, func(g gate) bool { return g.applies(c.Revision) && !c.Has(g.capability) }) {
+					c.NotApplicable("the server declares every feature")
+					return
+				}
+				for _, s := range c.StepsOf("undeclared/") {
+					for _, req := range s.Sent() {
+						if a := s.Trace.Answer(req); a != nil {
+							c.want(a, a.Failed(), "the capability that "+req.Method+" belongs to, or an error", "a result without it")
+						}
+					}
+				}
+			},
+		},
+		{
 			ID: "tools-declared", Title: "a server with tools declares them", Layer: Protocol,
 			Requirements: []string{"legacy/tools-capability", "modern/tools-capability-declared"},
 			Judge:        func(c *Case) { c.declared("tools", "tools/list", "tools") },

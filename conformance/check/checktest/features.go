@@ -378,6 +378,12 @@ func (c *Conn) notification(r *Request) {
 	}
 }
 
+// toolTalk is a request for sampling in which the model has used a tool.
+const toolTalk = `"messages":[{"role":"user","content":{"type":"text","text":"sum"}},` +
+	`{"role":"assistant","content":[{"type":"tool_use","id":"use-1","name":"add","input":{}}]},` +
+	`{"role":"user","content":[{"type":"tool_result","toolUseId":"use-1","content":[{"type":"text","text":"3"}]}]}],` +
+	`"maxTokens":5,"tools":[{"name":"add","inputSchema":{"type":"object"}}]`
+
 // ask sends what requests the client can take and does not wait for answers.
 func (c *Conn) ask() {
 	next := func() string {
@@ -385,12 +391,20 @@ func (c *Conn) ask() {
 		return `"ask-` + strconv.Itoa(c.asked) + `"`
 	}
 	if c.client.Get("sampling") != nil {
-		id := next()
-		c.Line(`{"jsonrpc":"2.0","id":` + id + `,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":5}}`)
+		id, params := next(), `"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":5`
+		if c.client.Get("sampling").Get("tools") != nil {
+			params = toolTalk
+		}
+		c.Line(`{"jsonrpc":"2.0","id":` + id + `,"method":"sampling/createMessage","params":{` + params + `,"_meta":{"progressToken":` + id + `}}}`)
 		c.Line(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`)
 	}
 	if c.client.Get("roots") != nil {
 		c.Line(`{"jsonrpc":"2.0","id":` + next() + `,"method":"roots/list"}`)
+	}
+	if c.client.Get("elicitation").Get("url") != nil {
+		id := next()
+		c.Line(`{"jsonrpc":"2.0","id":` + id + `,"method":"elicitation/create","params":{"mode":"url","message":"log in","url":"https://example.com/in?lang=en","elicitationId":` + id + `}}`)
+		c.Line(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":` + id + `}}`)
 	}
 	if c.client.Get("elicitation") != nil {
 		c.Line(`{"jsonrpc":"2.0","id":` + next() + `,"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}`)

@@ -49,6 +49,9 @@ func (c *Conn) question(r *Request) (string, error) {
 	if caps.Get("sampling") != nil {
 		in = append(in, `"poem":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"A poem"}}],"maxTokens":10}}`)
 	}
+	if caps.Get("sampling").Get("tools") != nil {
+		in = append(in, `"sum":{"method":"sampling/createMessage","params":{`+toolTalk+`}}`)
+	}
 	if caps.Get("roots") != nil {
 		in = append(in, `"roots":{"method":"roots/list"}`)
 	}
