@@ -112,7 +112,7 @@ func (a *attempt) dial(ctx context.Context) (*jsonrpc.Conn, error) {
 			return nil, &jsonrpc.VersionError{Ours: a.c.Revisions(), Theirs: theirs, Cause: e}
 		}
 		return nil, err
-	case settled(err), ctx.Err() != nil, a.c.newest == nil, isVersion(err) && !a.c.joinsOne(theirsOf(err)):
+	case settled(err), ctx.Err() != nil, a.c.newest == nil, listsOthers(err) && !a.c.joinsOne(theirsOf(err)):
 		_ = conn.Close(ctx)
 		return nil, err
 	}
@@ -181,10 +181,11 @@ type raw wire.Raw
 
 func (r raw) AppendJSON(b []byte) []byte { return wire.AppendRaw(b, wire.Raw(r)) }
 
-func isVersion(err error) bool {
-	_, ok := errors.AsType[*jsonrpc.VersionError](err)
-	return ok
-}
+// listsOthers reports whether a server answered server/discover with versions
+// that are not ours. A result that lists none is no answer to that method: it
+// comes from servers that give one to whatever they are asked, and they may be
+// of a stateful revision.
+func listsOthers(err error) bool { return len(theirsOf(err)) > 0 }
 
 // theirsOf lists what a server that answered server/discover speaks, when that
 // is no stateless revision of ours.
@@ -240,7 +241,7 @@ func (c *callers) joinsOne(versions []string) bool {
 // refuses reports whether what came of server/discover says that the server is of
 // a stateful revision, so that it can be relied on for a while.
 func refuses(err error) bool {
-	if isVersion(err) { // it lists what it speaks
+	if listsOthers(err) {
 		return true
 	}
 	if says, ok := statusSays(err); ok {

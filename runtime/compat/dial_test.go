@@ -125,6 +125,7 @@ func TestDialFindsTheEra(t *testing.T) {
 		{"another stateful version", scripted(map[string]string{"server/discover": fail("-32601"), "initialize": strings.Replace(initialized, "2025-11-25", "2024-11-05", 1)}),
 			`we speak ["2025-06-18" "2025-11-25" "2026-07-28"], the peer ["2024-11-05"]`, "server/discover initialize", 0},
 		{"neither", scripted(map[string]string{"server/discover": fail("-32601"), "initialize": fail("-32601")}), "-32601", "server/discover initialize", 0},
+		{"a result to whatever is asked", scripted(map[string]string{"server/discover": `"result":{}`, "initialize": initialized}), "2025-11-25", "server/discover " + handshake, 0},
 		{"listed versions without ours", scripted(map[string]string{"server/discover": strings.Replace(discovered, "2026-07-28", "2030-01-01", 1)}), "2030-01-01", "server/discover", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -255,6 +256,7 @@ func TestDialRemembersWhatWasSaid(t *testing.T) {
 		{"an error of its own", fail("7"), true},
 		{"an unsupported version, and one of ours", `"error":{"code":-32022,"message":"no","data":{"supported":["2025-11-25"]}}`, true},
 		{"a result that lists stateful revisions", `"result":{"resultType":"complete","supportedVersions":["2025-11-25"],"capabilities":{}}`, true},
+		{"a result to whatever is asked", `"result":{}`, false},
 		{"it failed", fail("-32603"), false},
 		{"it is busy", fail("-31001"), false},
 		{"silence", "", false},
