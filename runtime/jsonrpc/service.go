@@ -217,8 +217,9 @@ func (s *Service) Options() Options { return s.o.Options }
 // Hub is where change notifications of this service are published.
 func (s *Service) Hub() *Hub { return s.hub }
 
-// Handles reports whether a handler is registered for a method.
-func (s *Service) Handles(method string) bool { return s.entries[method] != nil }
+// Handles reports whether a handler is registered for a method, or a relay takes
+// all of them.
+func (s *Service) Handles(method string) bool { return s.entries[method] != nil || s.o.Relay != nil }
 
 // Watch sets who is told when a subscriptions/listen asks for resources, before
 // it is acknowledged: f returns those that are going to be watched, and a func
