@@ -2,7 +2,9 @@ package compat_test
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,12 +24,11 @@ func TestDialOlderServer(t *testing.T) {
 		hub := new(jsonrpc.Hub)
 		s := callingServer()
 		s.Hub, s.ToolsListChanged = hub, true
-		var level string
+		var levels, watched, heard notes
 		s.SetLevel = func(_ context.Context, p *v20251125.SetLevelParams) (*v20251125.EmptyResult, error) {
-			level = string(p.Level)
+			levels.add(string(p.Level))
 			return nil, nil
 		}
-		var watched []string
 		s.ListResources = func(context.Context, *v20251125.ListResourcesParams) (*v20251125.ListResourcesResult, error) {
 			return &v20251125.ListResourcesResult{}, nil
 		}
@@ -35,14 +36,13 @@ func TestDialOlderServer(t *testing.T) {
 			return nil, jsonrpc.NewError(jsonrpc.CodeResourceNotFound, "no "+p.URI)
 		}
 		s.Subscribe = func(_ context.Context, p *v20251125.SubscribeParams) (*v20251125.EmptyResult, error) {
-			watched = append(watched, "+"+p.URI)
+			watched.add("+" + p.URI)
 			return nil, nil
 		}
 		s.Unsubscribe = func(_ context.Context, p *v20251125.UnsubscribeParams) (*v20251125.EmptyResult, error) {
-			watched = append(watched, "-"+p.URI)
+			watched.add("-" + p.URI)
 			return nil, nil
 		}
-		var heard []string
 		client := v20260728.Client{
 			Info: v20260728.Implementation{Name: "c", Version: "1"},
 			Elicit: func(_ context.Context, p v20260728.ElicitParams) (*v20260728.ElicitResult, error) {
@@ -52,11 +52,11 @@ func TestDialOlderServer(t *testing.T) {
 				return &v20260728.ListRootsResult{}, nil
 			},
 			ToolListChanged: func(_ context.Context, p *v20260728.ToolListChangedParams) error {
-				heard = append(heard, "tools of "+p.Meta.SubscriptionID.String())
+				heard.add("tools of " + p.Meta.SubscriptionID.String())
 				return nil
 			},
 			ResourceUpdated: func(_ context.Context, p *v20260728.ResourceUpdatedParams) error {
-				heard = append(heard, p.URI+" of "+p.Meta.SubscriptionID.String())
+				heard.add(p.URI + " of " + p.Meta.SubscriptionID.String())
 				return nil
 			},
 		}
@@ -69,7 +69,7 @@ func TestDialOlderServer(t *testing.T) {
 		r, err := server.CallTool(t.Context(), &v20260728.CallToolParams{Name: "greet", Meta: v20260728.RequestMeta{LogLevel: &level1}})
 		require.NoError(t, err)
 		require.Equal(t, "Hello, first last! (0 roots, c)", textOf(r))
-		require.Equal(t, "warning", level)
+		require.Equal(t, []string{"warning"}, levels.all())
 		_, err = server.ReadResource(t.Context(), &v20260728.ReadResourceParams{URI: "x:y"})
 		require.ErrorIs(t, err, jsonrpc.NewError(jsonrpc.CodeInvalidParams, ""))
 		_, err = server.GetPrompt(t.Context(), &v20260728.GetPromptParams{Name: "p"})
@@ -84,10 +84,10 @@ func TestDialOlderServer(t *testing.T) {
 		hub.ResourceUpdated(t.Context(), "x:1")
 		hub.ResourceUpdated(t.Context(), "x:2")
 		time.Sleep(time.Minute)
-		require.Equal(t, []string{"tools of 1", "x:1 of 1"}, heard)
+		require.Equal(t, []string{"tools of 1", "x:1 of 1"}, heard.all())
 		sub.Close()
 		time.Sleep(time.Minute)
-		require.Equal(t, []string{"+x:1", "-x:1"}, watched)
+		require.Equal(t, []string{"+x:1", "-x:1"}, watched.all())
 		require.NoError(t, sub.Err())
 
 		sub, err = server.Listen(t.Context(), &v20260728.SubscriptionsListenParams{Notifications: v20260728.SubscriptionFilter{ToolsListChanged: new(true)}})
@@ -115,22 +115,22 @@ func TestDialNewerServer(t *testing.T) {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no " + p.URI, Data: wire.Quote(p.URI)}
 		}
 		s.AllowURI = func(_ context.Context, uri string) bool { return uri == "x:1" }
-		var heard []string
+		var heard notes
 		client := v20251125.Client{
 			Info: v20251125.Implementation{Name: "c", Version: "1"},
 			Elicit: func(_ context.Context, p v20251125.ElicitParams) (*v20251125.ElicitResult, error) {
 				return &v20251125.ElicitResult{Action: v20251125.ElicitActionAccept, Content: map[string]v20251125.ElicitValue{"name": v20251125.ElicitValueString(strings.Fields(p.(*v20251125.ElicitFormParams).Message)[0])}}, nil
 			},
 			ToolListChanged: func(context.Context, *v20251125.ToolListChangedParams) error {
-				heard = append(heard, "tools")
+				heard.add("tools")
 				return nil
 			},
 			ResourceUpdated: func(_ context.Context, p *v20251125.ResourceUpdatedParams) error {
-				heard = append(heard, p.URI)
+				heard.add(p.URI)
 				return nil
 			},
 			LoggingMessage: func(_ context.Context, p *v20251125.LoggingMessageParams) error {
-				heard = append(heard, string(p.Level)+" "+string(p.Data))
+				heard.add(string(p.Level) + " " + string(p.Data))
 				return nil
 			},
 		}
@@ -164,7 +164,25 @@ func TestDialNewerServer(t *testing.T) {
 		_, err = server.ListResources(t.Context(), nil)
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
-		require.Equal(t, []string{"tools", "x:1", `info "listing"`}, heard)
+		require.Equal(t, []string{"tools", "x:1", `info "listing"`}, heard.all())
 		require.NoError(t, server.Close())
 	})
+}
+
+// notes are taken on any goroutine.
+type notes struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (n *notes) add(s string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.list = append(n.list, s)
+}
+
+func (n *notes) all() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.list)
 }
