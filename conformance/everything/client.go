@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	mcp "github.com/goldwire/goldwire/generated/mcp/v20260728"
+	"github.com/goldwire/goldwire/runtime/compat"
 	"github.com/goldwire/goldwire/runtime/streamhttp"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -58,7 +59,7 @@ func Run(ctx context.Context, url string, s Scenario) error {
 	endpoint := streamhttp.URL(url)
 	endpoint.Notices = append(endpoint.Notices, c.notice)
 	var err error
-	if c.RemoteServer, err = mcp.Connect(ctx, endpoint, c.side()); err != nil {
+	if c.RemoteServer, err = compat.Dial(ctx, endpoint, c.side()); err != nil {
 		return err
 	}
 	return errors.Join(do(ctx, c), c.Close())
