@@ -192,10 +192,29 @@ func blamed(d *delta.Delta, older, newer *ir.Package) *blame {
 		case delta.Capabilities:
 			side, path, _ := strings.Cut(c.Subject, " ")
 			side = strings.ToUpper(side[:1]) + side[1:]
+			if id, ok := strings.CutPrefix(path, "extensions."); ok {
+				b.extension(id, side, why)
+				continue
+			}
 			b.names[side+"."+b.flag(side+"Capabilities", strings.Split(path, "."))] = why
 		}
 	}
 	return b
+}
+
+// extension blames one that went.
+func (b *blame) extension(id, side, why string) {
+	for _, e := range b.older.Extensions {
+		switch {
+		case e.ID != id:
+		case side == "Client":
+			b.names["Client."+e.Name] = why
+		default:
+			for _, n := range []string{"RemoteClient.Tasks()", "RemoteClient.TaskStatus()", "Server.AllowTask", "TaskCreated.ClientCapability()", "TaskCreated.Task()"} {
+				b.names[n] = why
+			}
+		}
+	}
 }
 
 func (b *blame) find(name string) *ir.Type {
@@ -339,7 +358,7 @@ func (b *blame) why(u use) string {
 	if why := b.names[u.what]; why != "" {
 		return why
 	}
-	if b.d.Older.Stateless != b.d.Newer.Stateless && strings.HasSuffix(u.what, ".HasMeta()") {
+	if b.d.Older.Stateless != b.d.Newer.Stateless && (strings.HasSuffix(u.what, ".HasMeta()") || u.what == "RemoteClient.Client()") {
 		return "handshake-changed"
 	}
 	for _, w := range strings.FieldsFunc(u.code, func(r rune) bool {

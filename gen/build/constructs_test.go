@@ -370,7 +370,7 @@ func TestNotEmitted(t *testing.T) {
 		"messages, which are envelopes":                   regexp.MustCompile(`^.+(Request|Notification|ResultResponse)$`),
 		"JSON-RPC itself":                                 regexp.MustCompile(`^(JSONRPC.*|Error|RequestId|ProgressToken)$`),
 		"the table of directions":                         regexp.MustCompile(`^(Client|Server)(Request|Notification|Result)$`),
-		"bases, flattened into what extends them":         regexp.MustCompile(`^(Annotated|BaseMetadata|Icons|ResourceContents|Request|Notification|RequestParams|NotificationParams|PaginatedRequestParams|ResourceRequestParams|TaskAugmentedRequestParams|InputResponseRequestParams)$`),
+		"bases, flattened into what extends them":         regexp.MustCompile(`^(Annotated|BaseMetadata|Icons|ResourceContents|Request|Notification|RequestParams|NotificationParams|PaginatedRequestParams|ResourceRequestParams|TaskAugmentedRequestParams|InputResponseRequestParams|DetailedTask)$`),
 		"errors, which have a code and data":              regexp.MustCompile(`^.+Error$`),
 		"parts of a bigger union":                         regexp.MustCompile(`^(EnumSchema|SingleSelectEnumSchema|MultiSelectEnumSchema)$`),
 		"scalars and raw JSON":                            regexp.MustCompile(`^(Cursor|JSONValue|JSONObject|JSONArray|MetaObject)$`),
@@ -429,7 +429,9 @@ func TestLenient(t *testing.T) {
 				if f.JSON == "resultType" {
 					require.Equal(t, &ir.Lenient{JSON: `"complete"`, Empty: true, Zero: true}, f.Default)
 				}
-				if f.JSON == "ttlMs" {
+				if f.JSON == "ttlMs" && f.Type.Kind == ir.NullInt { // of a task, not of a cache
+					require.Equal(t, &ir.Lenient{JSON: `null`}, f.Default)
+				} else if f.JSON == "ttlMs" {
 					require.Equal(t, &ir.Lenient{JSON: `0`, Negative: true}, f.Default)
 				}
 				if f.JSON == "cacheScope" {

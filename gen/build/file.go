@@ -112,7 +112,11 @@ func guess(set *spec.Set, in Input, own *spec.Overlay) (*ir.Package, []*Decision
 	}
 	var out []*Decision
 	// An extension stays as it is as long as it fits what the file defines.
-	if more, err := set.Extend(in.Revision, in.Schema); err == nil {
+	more, err := set.Extend(in.Revision, in.Schema)
+	if err == nil {
+		_, err = schema.Parse(in.File, more) // what it refers to has to be there
+	}
+	if err == nil {
 		if in.Added, err = added(set, in.Revision, in.Schema); err != nil {
 			return nil, nil, err
 		}

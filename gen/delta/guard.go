@@ -37,7 +37,7 @@ var parts = map[reflect.Type]map[string]part{
 		"Revision": no("two revisions have two names"), "Name": no("always mcp"), "Dir": no("made of the revision"),
 		"Source": no("the file's name"), "SourceHash": no("the file's hash"), "Stateless": is(HandshakeChanged),
 		"Doc": no(texts), "Changes": no(texts), "Place": no(texts),
-		"Extensions": no("what they bring is compared"),
+		"Extensions": no("each is a capability, and those are compared"),
 		"Types": no("compared one by one"), "Methods": no("compared one by one"), "Errors": no("compared one by one"), "Consts": no("compared one by one"),
 	},
 	reflect.TypeFor[ir.Type](): {

@@ -137,8 +137,14 @@ func (c *comparer) answer(f *found, o, n *ir.Method) {
 	for _, x := range o.Outcomes {
 		if !slices.Contains(n.Outcomes, x) {
 			ch := Change{Kind: OutcomeRemoved, Member: outcomes[x], Code: Breaks, OldReadsNew: ReadsAll, NewReadsOld: ReadsSome}
-			if x == ir.TaskCreated {
+			tasks := func(m *ir.Method) bool {
+				return slices.Contains(m.Outcomes, ir.TaskCreated) || slices.Contains(m.Outcomes, ir.TaskByType)
+			}
+			if x == ir.TaskCreated || x == ir.TaskByType {
 				ch.NewReadsOld, ch.Note = ReadsAll, "new clients do not ask for a task"
+				if tasks(n) { // in the other way
+					ch.Code = Compiles
+				}
 			}
 			f.add(ch)
 		}
@@ -278,5 +284,8 @@ func capPaths(p *pkg, side string) map[string]bool {
 		}
 	}
 	walk(p.typ(root), "", 0)
+	for _, e := range p.Extensions {
+		out["extensions."+e.ID] = side == "client" // a server's funcs stand for it
+	}
 	return out
 }

@@ -256,6 +256,7 @@ var standIns = map[string][]string{
 	"EnumSchema": {"TitledSingleSelectEnumSchema", "LegacyTitledEnumSchema"}, "SingleSelectEnumSchema": {"UntitledSingleSelectEnumSchema"}, "MultiSelectEnumSchema": {"TitledMultiSelectEnumSchema"},
 	"Request": {"CallToolRequest"}, "Notification": {"ProgressNotification"}, "JSONRPCRequest": {"GetPromptRequest"}, "JSONRPCNotification": {"ResourceUpdatedNotification"},
 	"ClientRequest": {"ReadResourceRequest"}, "ClientNotification": {"CancelledNotification"}, "ServerRequest": {"CreateMessageRequest"}, "ServerNotification": {"LoggingMessageNotification"},
+	"DetailedTask": {"TaskStatusParams"},
 	"ClientResult": {"EmptyResult"}, "ServerResult": {"CallToolResult"}, "JSONRPCMessage": {"CompleteRequest"},
 }
 

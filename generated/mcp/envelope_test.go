@@ -61,7 +61,7 @@ func TestEnvelopesKeepWhatTheyDoNotKnow(t *testing.T) {
 				require.Equal(t, "*mcp."+q.Go+"Response", typeName(v))
 				requireEqual(t, a, v.AppendJSON(nil))
 				require.Empty(t, v.(head).MessageMethod())
-				require.Equal(t, strings.Contains(a, `"error"`), v.(interface{ Failure() *jsonrpc.Error }).Failure() != nil)
+				require.Equal(t, strings.Contains(a, failure), v.(interface{ Failure() *jsonrpc.Error }).Failure() != nil)
 				whole, _, err := decode([]byte(a))
 				require.NoError(t, err)
 				require.Equal(t, "*mcp.Response", typeName(whole))

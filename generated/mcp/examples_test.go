@@ -159,6 +159,8 @@ func (k *maker) object(x *ir.Type) string {
 			out = append(out, fmt.Sprintf("%q:%q", f.JSON, f.Const))
 		case x.Name == "InputRequiredResult" && f.JSON == "requestState":
 			out = append(out, `"requestState":"s"`) // one of two optional members has to be there
+		case f.JSON == "status" && k.byStatus(x) && !k.f.all():
+			out = append(out, `"status":"working"`) // any other may ask for an optional member
 		case f.Implied == `"form"`:
 			if k.f.all() {
 				out = append(out, `"mode":"form"`)
@@ -171,6 +173,11 @@ func (k *maker) object(x *ir.Type) string {
 		out = append(out, `"x-strange":{"a":[1.0,null,"\ud83d\ude00"]}`, `"":0`)
 	}
 	return "{" + strings.Join(out, ",") + "}"
+}
+
+// byStatus says whether a type is a task with what its status asks for.
+func (k *maker) byStatus(x *ir.Type) bool {
+	return x.Extension != "" && (x.Name == "GetTaskResult" || x.Name == "TaskStatusParams")
 }
 
 // within moves a number to the nearest bound of a member that does not allow it.

@@ -126,6 +126,8 @@ func (g *instances) value(schema any) string {
 		}
 		all := s["enum"].([]any)
 		return quoted(all[g.n(len(all))])
+	case s["allOf"] != nil:
+		return g.object(g.merged(s))
 	case s["anyOf"] != nil && s["properties"] != nil: // one set of required members or another
 		all := s["anyOf"].([]any)
 		more := maps.Clone(s)
@@ -137,8 +139,6 @@ func (g *instances) value(schema any) string {
 			return fmt.Sprintf(`{%q:"x-unknown",%q:%s}`, tag, "n", g.any())
 		}
 		return g.value(all[g.n(len(all))])
-	case s["allOf"] != nil:
-		return g.object(g.merged(s))
 	case s["properties"] != nil || s["additionalProperties"] != nil:
 		return g.object(s)
 	}
@@ -198,6 +198,12 @@ func (g *instances) merged(s map[string]any) map[string]any {
 		must, _ := p["required"].([]any)
 		required = append(required, must...)
 	}
+	if all := list(s["anyOf"]); len(all) > 0 { // one set of members or another
+		one := all[g.n(len(all))].(map[string]any)
+		own, _ := one["properties"].(map[string]any)
+		maps.Copy(props, own)
+		required = append(required, list(one["required"])...)
+	}
 	return map[string]any{"type": "object", "properties": props, "required": required}
 }
 
@@ -232,7 +238,7 @@ func (g *instances) object(s map[string]any) string {
 			continue
 		}
 		switch v := g.value(props[k]); {
-		case k == "resultType" && v[0] == '"' && !strings.Contains(v, "input_required"):
+		case k == "resultType" && v[0] == '"' && g.deref(props[k].(map[string]any))["const"] == nil:
 			add(k, `"complete"`) // any other is of an extension
 		default:
 			add(k, v)

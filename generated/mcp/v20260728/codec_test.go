@@ -171,12 +171,18 @@ func TestNeverTheWrongVariant(t *testing.T) {
 	require.Nil(t, r.InputRequired)
 	require.Equal(t, `{"taskId":"1"}`, string(r.Result.Extra.Get("task")))
 
-	_, err = decode(`{"resultType":"task","task":{}}`)
+	_, err = decode(`{"resultType":"dream","task":{}}`)
 	require.ErrorIs(t, err, jsonrpc.ErrResultType)
 	var other *jsonrpc.ResultTypeError
 	require.ErrorAs(t, err, &other)
-	require.Equal(t, "task", other.Type)
-	require.Equal(t, `{"resultType":"task","task":{}}`, string(other.Raw), "who knows the extension can read it")
+	require.Equal(t, "dream", other.Type)
+	require.Equal(t, `{"resultType":"dream","task":{}}`, string(other.Raw), "who knows the extension can read it")
+
+	m, err = decode(`{"resultType":"task","taskId":"t","status":"working","createdAt":"c","lastUpdatedAt":"u","ttlMs":null,"content":[]}`)
+	require.NoError(t, err)
+	r = m.(*mcp.CallToolResponse)
+	require.Nil(t, r.Result)
+	require.Equal(t, mcp.Task{TaskID: "t", Status: mcp.TaskStatusWorking, CreatedAt: "c", LastUpdatedAt: "u", Extra: r.Task.Extra}, (&mcp.TaskCreated{CreateTaskResult: *r.Task}).Task())
 
 	var e mcp.ElicitResult
 	require.NoError(t, strict(`{"action":"accept","roots":[],"content":{"n":1.50,"b":true,"s":"x","l":["a"],"o":{}}}`, &e))
