@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goldwire/goldwire/conformance/everything"
-	v20251125 "github.com/goldwire/goldwire/generated/mcp/v20251125"
+	v20241105 "github.com/goldwire/goldwire/generated/mcp/v20241105"
 	"github.com/goldwire/goldwire/runtime/ssehttp"
 )
 
@@ -54,7 +54,7 @@ func TestServeHTTP(t *testing.T) {
 		`"protocolVersion":"2025-11-25"`)
 	require.Contains(t, post(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
 		"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "server/discover"), `"supportedVersions":["2026-07-28"]`)
-	old, err := v20251125.Connect(t.Context(), ssehttp.URL(sse), v20251125.Client{Info: v20251125.Implementation{Name: "c", Version: "1"}})
+	old, err := v20241105.Connect(t.Context(), ssehttp.URL(sse), v20241105.Client{Info: v20241105.Implementation{Name: "c", Version: "1"}})
 	require.NoError(t, err)
 	_, err = old.ListTools(t.Context(), nil)
 	require.NoError(t, err)

@@ -28,12 +28,12 @@ import (
 // server or both, and to the clients when it is client or both.
 var (
 	servers = []subject{
-		{name: "everything", revisions: served, start: func(t *testing.T, _, _ string) Link {
+		{name: "everything", revisions: revision.All(), start: func(t *testing.T, _, _ string) Link {
 			return peer(t, func(rw io.ReadWriteCloser) error {
 				return jsonrpc.Serve(context.Background(), jsonl.Pipe(rw, rw), everything.Server())
 			})
 		}},
-		{name: "everything as a process", revisions: served, start: func(t *testing.T, _, _ string) Link {
+		{name: "everything as a process", revisions: revision.All(), start: func(t *testing.T, _, _ string) Link {
 			return child(t, "everything")
 		}},
 	}
@@ -42,7 +42,6 @@ var (
 			return peer(t, func(rw io.ReadWriteCloser) error { return runClient(rw, rev, scenario) })
 		}},
 	}
-	served = []string{revision.V20251125, revision.V20260728}
 )
 
 // peer links to a peer in this process. It has to end without an error.
