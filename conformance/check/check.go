@@ -537,7 +537,9 @@ func (t *Trace) lost() string {
 		case noteUnread:
 			return "the server stopped reading its input"
 		case noteAborted:
-			return "the run was cancelled"
+			return "the run was cancelled, or its time was over"
+		case noteOverdue:
+			return "a probe took longer than it may"
 		}
 	}
 	if how, died := t.Died(); died {

@@ -128,7 +128,7 @@ func (c *Case) Survived(step string) {
 
 // cut reports whether the session ended early for a reason that is none of the
 // server's.
-func (t *Trace) cut() bool { return t.noted(noteAborted) || t.noted(noteFull) }
+func (t *Trace) cut() bool { return t.noted(noteAborted) || t.noted(noteOverdue) || t.noted(noteFull) }
 
 // eachMeta calls fn for every _meta that the server sent in a place where the
 // protocol has one: params, results, and the entries and content blocks in

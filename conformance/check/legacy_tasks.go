@@ -69,12 +69,34 @@ func legacyTaskProbes() []Probe {
 				if name == "" {
 					return
 				}
-				var id string
-				for range 3 {
+				var id, first, second string
+				for i := range 3 {
 					d.Step("tasks/create")
-					a := d.Call("tools/call", `{"name":`+quote(name)+`,"arguments":`+args+`,"task":{"ttl":60000}}`)
+					a := d.Call("tools/call", `{"name":`+quote(name)+`,"arguments":`+args+`,"task":{"ttl":60000},"_meta":{"progressToken":"task-`+strconv.Itoa(i)+`"}}`)
+					first, second = second, id
 					if id, _ = a.result().Get("task").Get("taskId").Str(); id == "" {
 						return
+					}
+				}
+				d.Step("tasks/result-at-once")
+				if d.Patient(d.Ask("tasks/result", `{"taskId":`+quote(first)+`}`)) {
+					d.Step("tasks/result-had")
+					d.Call("tasks/get", `{"taskId":`+quote(first)+`}`)
+				}
+				if d.Facts.Has("tasks.cancel") {
+					d.Step("tasks/cancel-running")
+					d.Call("tasks/cancel", `{"taskId":`+quote(second)+`}`)
+					d.Call("tasks/get", `{"taskId":`+quote(second)+`}`)
+					d.Pause(d.limits.Grace)
+					d.Call("tasks/get", `{"taskId":`+quote(second)+`}`)
+				}
+				d.Step("tasks/two-ids")
+				d.Call("tasks/get", `{"taskId":`+quote(id)+`,"_meta":{"`+metaTask+`":{"taskId":`+quote(first)+`}}}`)
+				if plain, args := d.taskTool("optional"); plain == name && !d.slow(name) {
+					// Twice, since the result of some tools differs each time.
+					for range 2 {
+						d.Step("tasks/plain")
+						d.Patient(d.Ask("tools/call", `{"name":`+quote(name)+`,"arguments":`+args+`}`))
 					}
 				}
 				d.Step("tasks/poll")
@@ -106,6 +128,9 @@ func legacyTaskProbes() []Probe {
 		},
 	}
 }
+
+// metaTask is the key by which a message names the task that it is about.
+const metaTask = "io.modelcontextprotocol/related-task"
 
 func finalStatus(s string) bool { return s == "completed" || s == "failed" || s == "cancelled" }
 
@@ -260,9 +285,194 @@ func legacyTaskChecks() []Check {
 			},
 		},
 		{
+			ID: "task-result-waits", Title: "the result of a task comes when the task has ended", Layer: Feature, Needs: []string{"tasks.requests.tools.call"},
+			Requirements: []string{"legacy/tasks-result-blocks"},
+			Judge: func(c *Case) {
+				early, had := c.Step("tasks/result-at-once"), c.Step("tasks/result-had")
+				if early == nil || had == nil {
+					return
+				}
+				for _, req := range early.Sent() {
+					a := early.Trace.Answer(req)
+					for _, get := range had.Sent() {
+						if state := had.Trace.Answer(get); a != nil && state.OK() {
+							status := Name(state.Result, "status")
+							c.want(a, finalStatus(status), "no answer before the task has ended", "one while it was "+quote(status))
+						}
+					}
+				}
+			},
+		},
+		{
+			ID: "task-result-exact", Title: "the result of a task is what the call gives without one", Layer: Feature, Needs: []string{"tasks.requests.tools.call"},
+			Requirements: []string{"legacy/tasks-result-exact"},
+			Judge: func(c *Case) {
+				var plainly []wire.Raw
+				for _, s := range c.StepsOf("tasks/plain") {
+					for _, req := range s.Sent() {
+						if a := s.Trace.Answer(req); a.OK() {
+							plainly = append(plainly, withoutMeta(a.Result))
+						}
+					}
+				}
+				if len(plainly) != 2 || !wire.Equal(plainly[0], plainly[1]) {
+					c.NotObserved("without a task the tool does not give the same each time")
+					return
+				}
+				for _, s := range c.StepsOf("tasks/result") {
+					for _, req := range s.Sent() {
+						if a := s.Trace.Answer(req); req.Method == "tasks/result" && a != nil {
+							c.want(a, a.OK() && wire.Equal(withoutMeta(a.Result), plainly[0]), "the result that the call has without a task: "+text(plainly[0]), or(text(withoutMeta(a.Result)), outcome(a)))
+						}
+					}
+				}
+			},
+		},
+		{
+			ID: "task-cancelled", Title: "a task that is cancelled is so at once and stays so", Layer: Feature, Needs: []string{"tasks.cancel"},
+			Requirements: []string{"legacy/tasks-cancel-effect"},
+			Judge: func(c *Case) {
+				s := c.Step("tasks/cancel-running")
+				if s == nil {
+					return
+				}
+				for i, req := range s.Sent() {
+					a := s.Trace.Answer(req)
+					if i == 0 && a.Failed() {
+						c.NotObserved("the task had ended before it could be cancelled")
+						return
+					}
+					if a.OK() {
+						c.want(a, Name(a.Result, "status") == "cancelled", "status cancelled", text(a.Result.Get("status")))
+					}
+				}
+			},
+		},
+		{
+			ID: "task-param-wins", Title: "the taskId of the params counts, whatever _meta names", Layer: Feature, Needs: []string{"tasks.requests.tools.call"},
+			Requirements: []string{"legacy/tasks-param-wins"},
+			Judge: func(c *Case) {
+				if s := c.Step("tasks/two-ids"); s != nil {
+					for _, req := range s.Sent() {
+						if a := c.Answer(req); a != nil {
+							c.want(a, a.OK() && wire.Equal(a.Result.Get("taskId"), req.Param("taskId")), "the task "+text(req.Param("taskId")), or(Name(a.result(), "taskId"), outcome(a)))
+						}
+					}
+				}
+			},
+		},
+		{
+			ID: "task-named-once", Title: "messages that name their task anyway do not name it in _meta", Layer: Feature, Needs: []string{"tasks"},
+			Requirements: []string{"legacy/tasks-related-meta-omitted"},
+			Judge: func(c *Case) {
+				look := func(f *Frame) {
+					c.want(f, f.meta(metaTask) == nil, "no "+metaTask+" in _meta", text(f.meta(metaTask)))
+				}
+				for _, method := range []string{"tasks/get", "tasks/list", "tasks/cancel"} {
+					c.Results(method, func(_, a *Frame) { look(a) })
+				}
+				c.each(func(f *Frame) {
+					if f.Method == methodTaskStatus {
+						look(f)
+					}
+				})
+			},
+		},
+		{
+			ID: "task-progress-named", Title: "progress of a task names the task", Layer: Feature, Needs: []string{"tasks.requests.tools.call"},
+			Requirements: []string{"legacy/tasks-related-meta"},
+			Judge: func(c *Case) {
+				c.taskProgress(func(f *Frame, id string, _ bool) {
+					c.want(f, Name(f.meta(metaTask), "taskId") == id, "the task "+id+" in _meta", text(f.meta(metaTask)))
+				})
+			},
+		},
+		{
+			ID: "task-progress-ends", Title: "a task that has ended reports no more progress", Layer: Feature, Needs: []string{"tasks.requests.tools.call"},
+			Requirements: []string{"legacy/progress-task-stops-at-terminal"},
+			Judge: func(c *Case) {
+				c.taskProgress(func(f *Frame, id string, ended bool) {
+					c.want(f, !ended, "no progress after the task "+id+" has ended", text(f.Params))
+				})
+			},
+		},
+		{
+			ID: "task-status-shape", Title: "a notice about the status of a task holds the whole task", Layer: Feature, Needs: []string{"tasks"},
+			Requirements: []string{"legacy/tasks-status-notification"},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					if f.Method == methodTaskStatus {
+						c.FitsMessage(f)
+					}
+				})
+			},
+		},
+		{
 			ID: "task-cancel-final", Title: "a finished task cannot be cancelled", Layer: Feature, Needs: []string{"tasks.cancel"},
 			Requirements: []string{"legacy/tasks-cancel-terminal"},
 			Judge:        func(c *Case) { c.Refused("tasks/cancel-final", false, -32602) },
 		},
+	}
+}
+
+const methodTaskStatus = "notifications/tasks/status"
+
+// withoutMeta is a result without its metadata and without white space that
+// means nothing.
+func withoutMeta(result wire.Raw) wire.Raw {
+	if result.Kind() != wire.KindObject {
+		return result
+	}
+	b := []byte{'{'}
+	for k, v := range result.Members() {
+		if k == "_meta" {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, quote(k)...), ':'), v...)
+	}
+	return append(b, '}')
+}
+
+// taskProgress visits the progress that is reported for calls that became tasks,
+// from then on: the id of the task, and whether an answer or a notice had said
+// that it has ended.
+func (c *Case) taskProgress(visit func(f *Frame, id string, ended bool)) {
+	for _, t := range c.Traces {
+		asked := map[string]*Frame{}  // calls by id
+		tokens := map[string]string{} // tasks by progress token
+		ended := map[string]bool{}
+		for f := range t.all() {
+			switch {
+			case !f.FromServer && f.Kind == KindRequest && f.ID != nil:
+				asked[idKey(f.ID)] = f
+			case !f.FromServer:
+			case f.OK() && f.ID != nil:
+				req := asked[idKey(f.ID)]
+				if req == nil {
+					continue
+				}
+				id, status := Name(f.Result, "taskId"), Name(f.Result, "status")
+				switch req.Method {
+				case "tools/call":
+					if id := Name(f.Result.Get("task"), "taskId"); id != "" && req.meta("progressToken") != nil {
+						tokens[idKey(req.meta("progressToken"))] = id
+					}
+				case "tasks/get", "tasks/cancel":
+					ended[id] = ended[id] || finalStatus(status)
+				case "tasks/result":
+					ended[Name(req.Params, "taskId")] = true
+				}
+			case f.Method == methodTaskStatus:
+				id := Name(f.Params, "taskId")
+				ended[id] = ended[id] || finalStatus(Name(f.Params, "status"))
+			case f.Method == methodProgress && f.Param("progressToken") != nil:
+				if id := tokens[idKey(f.Param("progressToken"))]; id != "" {
+					visit(f, id, ended[id])
+				}
+			}
+		}
 	}
 }

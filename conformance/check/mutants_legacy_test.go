@@ -164,16 +164,29 @@ var legacyMutants = map[string]mutant{
 	"task-shape":           {server: swap("tasks/get", `"createdAt":"2025-11-25T10:30:00Z"`, `"createdAt":"now"`)},
 	"task-transitions": {server: server{Output: func(c *conn, r *request, a string) string {
 		if r != nil && r.Method == "tasks/get" && strings.Contains(a, "completed") {
-			if c.State["ended"] != nil {
+			key := "ended " + string(r.Params.Get("taskId"))
+			if c.State[key] != nil {
 				return strings.Replace(a, "completed", "working", 1)
 			}
-			c.State["ended"] = true
+			c.State[key] = true
 		}
 		return a
 	}}},
-	"task-result-meta":  {server: swap("tasks/result", `related-task`, `other-task`)},
-	"task-listed":       {server: swap("tasks/list", `"taskId":"task-2"`, `"taskId":"other"`)},
-	"task-cancel-final": {server: swap("tasks/cancel", `-32602,"message":"it is done"`, `-32603,"message":"it is done"`)},
+	"task-result-waits":            {server: swap("tasks/get", `"status":"completed"`, `"status":"working"`)},
+	"task-result-exact":            {server: swap("tasks/result", `"text":"done"`, `"text":"finished"`)},
+	"task-result-exact/error":      {server: refuse("tasks/result", "task-1", -32603)},
+	"task-cancelled":               {server: swap("tasks/cancel", `"status":"cancelled"`, `"status":"working"`)},
+	"task-cancelled/after":         {server: swap("tasks/get", `"status":"cancelled"`, `"status":"completed"`)},
+	"task-param-wins":              {server: swapArg("tasks/get", "related-task", `"taskId":"task-3"`, `"taskId":"task-1"`)},
+	"task-param-wins/refused":      {server: refuse("tasks/get", "related-task", -32602)},
+	"task-named-once":              {server: swap("tasks/get", `"result":{`, `"result":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"task-1"}},`)},
+	"task-named-once/notification": {server: say("tasks/list", `{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"task-1","status":"working","createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11-25T10:30:00Z","ttl":null,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"task-1"}}}}`)},
+	"task-progress-named":          {server: say("tasks/list", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"task-2","progress":5}}`)},
+	"task-progress-ends":           {server: say("tasks/list", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"task-0","progress":5,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"task-1"}}}}`)},
+	"task-status-shape":            {server: say("tasks/list", `{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"task-1","status":"working"}}`)},
+	"task-result-meta":             {server: swap("tasks/result", `related-task`, `other-task`)},
+	"task-listed":                  {server: swap("tasks/list", `"taskId":"task-2"`, `"taskId":"other"`)},
+	"task-cancel-final":            {server: swap("tasks/cancel", `-32602,"message":"it is done"`, `-32603,"message":"it is done"`)},
 }
 
 // always does every time what a mutant does once a session.

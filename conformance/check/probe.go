@@ -176,6 +176,9 @@ func Drive(ctx context.Context, l Launcher, o DriveOptions) ([]*Trace, error) {
 			r.close()
 		}
 	}
+	if ctx.Err() != nil {
+		r.giveUp(noteAborted)
+	}
 	return r.traces, r.err
 }
 
@@ -232,6 +235,8 @@ func (r *run) probe(p *Probe) {
 	if opened {
 		facts = r.facts()
 	}
+	overdue := time.AfterFunc(r.session.limits.Probe, r.session.overdue)
+	defer overdue.Stop()
 	p.Run(&Driver{Session: r.session, Facts: facts, opts: r.opts, past: r.traces})
 }
 
@@ -278,20 +283,27 @@ func (r *run) factsOf(traces []*Trace) *Facts {
 	return r.known
 }
 
+// giveUp says in the last recording that no more were made. Where there is
+// none, nothing was left for this revision, and one is made that says why.
+func (r *run) giveUp(why string) {
+	if r.gaveUp {
+		return
+	}
+	r.gaveUp = true
+	if len(r.traces) == 0 {
+		rec := &transcript.Recording{}
+		rec.Set(transcript.FieldRevision, r.opts.Revision)
+		rec.Set(fieldProfile, Main)
+		r.traces = append(r.traces, NewTrace(rec))
+		r.traces[0].note(why)
+	}
+	r.traces[len(r.traces)-1].note(noteGivenUp)
+}
+
 func (r *run) open(profile string) bool {
 	if r.unopened >= maxOpens || r.lost >= maxLost || r.stuck >= maxStuck || r.opts.Limits.run.full() {
-		if n := len(r.traces); n > 0 && !r.gaveUp {
-			r.gaveUp = true
-			r.traces[n-1].note(noteGivenUp)
-		} else if n == 0 && r.opts.Limits.run.full() {
-			// Nothing was left for this revision: its recording says so.
-			rec := &transcript.Recording{}
-			rec.Set(transcript.FieldRevision, r.opts.Revision)
-			rec.Set(fieldProfile, profile)
-			t := NewTrace(rec)
-			t.note(noteFull)
-			t.note(noteGivenUp)
-			r.traces, r.gaveUp = append(r.traces, t), true
+		if len(r.traces) > 0 || r.opts.Limits.run.full() {
+			r.giveUp(noteFull)
 		}
 		return false
 	}

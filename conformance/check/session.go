@@ -28,6 +28,7 @@ type Limits struct {
 	Short   time.Duration // until a request is answered, once a full wait has passed in vain; 0 = 1 s
 	Grace   time.Duration // how long silence is watched after a fence was answered; 0 = 200 ms
 	Exit    time.Duration // until the server has ended after its input ended; 0 = 5 s
+	Probe   time.Duration // until a probe is done, however much it sends; then its session is ended. 0 = 5 min
 	Line    int           // bytes of a line that is still read as one; 0 = 16 MiB
 	Bytes   int           // bytes of output that a session records; 0 = 64 MiB
 	Events  int           // lines that a session records; 0 = 100,000
@@ -70,7 +71,7 @@ func (l Limits) withDefaults() Limits {
 	for _, d := range []struct {
 		p *time.Duration
 		v time.Duration
-	}{{&l.Start, 30 * time.Second}, {&l.Request, 10 * time.Second}, {&l.Tool, 5 * time.Second}, {&l.Short, time.Second}, {&l.Grace, 200 * time.Millisecond}, {&l.Exit, 5 * time.Second}} {
+	}{{&l.Start, 30 * time.Second}, {&l.Request, 10 * time.Second}, {&l.Tool, 5 * time.Second}, {&l.Short, time.Second}, {&l.Grace, 200 * time.Millisecond}, {&l.Exit, 5 * time.Second}, {&l.Probe, 5 * time.Minute}} {
 		if *d.p <= 0 {
 			*d.p = d.v
 		}
@@ -115,7 +116,8 @@ const (
 	noteFlood   = "flood"    // the server wrote more than a session records
 	noteFull    = "full"     // all sessions together recorded what a run may record
 	noteUnread  = "unread"   // the server stopped reading its input
-	noteAborted = "aborted"  // the run was cancelled
+	noteAborted = "aborted"  // the run was cancelled, or its time was over
+	noteOverdue = "overdue"  // a probe took longer than it may
 	noteUnsent  = "unsent "  // + method: it hung or ended the server before and was not sent again
 
 	// After this session no other one was opened: probes were left out.
@@ -215,11 +217,16 @@ func Open(ctx context.Context, l Launcher, o SessionOptions) (*Session, error) {
 }
 
 // abort ends a session whose context has ended: whoever waits goes on at once.
-func (s *Session) abort() {
+func (s *Session) abort() { s.cutShort("the run was cancelled", noteAborted) }
+
+// overdue ends a session whose probe has taken longer than it may.
+func (s *Session) overdue() { s.cutShort("a probe took too long", noteOverdue) }
+
+func (s *Session) cutShort(why, note string) {
 	s.mu.Lock()
 	s.eof = true
-	s.loseLocked("the run was cancelled")
-	s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(noteAborted)})
+	s.loseLocked(why)
+	s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note)})
 	s.mu.Unlock()
 	s.kill()
 }

@@ -162,7 +162,7 @@ func (t *Trace) cutByUs(f *Frame) bool {
 		return false
 	}
 	first := func(at []int) bool { return len(at) > 0 && at[0] < f.Index }
-	return first(t.notesAt[transcript.KindSent]) || first(t.said[noteFlood]) || first(t.said[noteFull]) || first(t.said[noteAborted])
+	return first(t.notesAt[transcript.KindSent]) || first(t.said[noteFlood]) || first(t.said[noteFull]) || first(t.said[noteAborted]) || first(t.said[noteOverdue])
 }
 
 // endings are the events at and after event i by which a server was ended: its

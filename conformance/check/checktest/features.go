@@ -236,6 +236,9 @@ func (c *Conn) callTool(r *Request) (string, error) {
 		case asTask:
 			id := "task-" + strconv.Itoa(len(c.tasks)+1)
 			c.tasks = append(c.tasks, id)
+			if token := r.Meta.Get("progressToken"); token != nil {
+				c.State["token "+id] = token
+			}
 			return `{"task":` + c.taskObject(id, "working") + `}`, nil
 		case name == "job":
 			return `{"content":[{"type":"text","text":"done"}]}`, nil
@@ -415,7 +418,8 @@ func (c *Conn) taskObject(id, status string) string {
 	return `{"taskId":` + quote(id) + `,"status":` + quote(status) + `,"createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11-25T10:30:00Z","ttl":60000,"pollInterval":10}`
 }
 
-// task answers the methods of tasks. A task is done when it was asked for once.
+// task answers the methods of tasks. A task is done when it was asked for once,
+// or its result was.
 func (c *Conn) task(r *Request) (string, error) {
 	if r.Method == "tasks/list" {
 		if r.Params.Get("cursor") != nil {
@@ -423,7 +427,7 @@ func (c *Conn) task(r *Request) (string, error) {
 		}
 		var all []string
 		for _, id := range c.tasks {
-			all = append(all, c.taskObject(id, "working"))
+			all = append(all, c.taskObject(id, c.status(id)))
 		}
 		return `{"tasks":[` + strings.Join(all, ",") + `]}`, nil
 	}
@@ -431,16 +435,38 @@ func (c *Conn) task(r *Request) (string, error) {
 	if !slices.Contains(c.tasks, id) {
 		return "", fail(-32602, "no such task")
 	}
-	done, _ := c.State["done "+id].(bool)
-	c.State["done "+id] = true
 	switch r.Method {
 	case "tasks/result":
+		if c.status(id) == "cancelled" {
+			return "", fail(-32602, "it was cancelled")
+		}
+		c.State["status "+id] = "completed"
 		return `{"content":[{"type":"text","text":"done"}],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":` + quote(id) + `}}}`, nil
 	case "tasks/cancel":
-		return "", fail(-32602, "it is done")
+		if c.status(id) != "working" {
+			return "", fail(-32602, "it is done")
+		}
+		c.State["status "+id] = "cancelled"
+		return c.taskObject(id, "cancelled"), nil
 	}
-	if done {
-		return c.taskObject(id, "completed"), nil
+	switch token, _ := c.State["token "+id].(wire.Raw); {
+	case c.status(id) != "working":
+	case c.State["asked "+id] == nil:
+		c.State["asked "+id] = true
+		if token != nil {
+			c.Line(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + string(token) + `,"progress":1,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":` + quote(id) + `}}}}`)
+		}
+	default:
+		c.State["status "+id] = "completed"
+		c.Line(`{"jsonrpc":"2.0","method":"notifications/tasks/status","params":` + c.taskObject(id, "completed") + `}`)
 	}
-	return c.taskObject(id, "working"), nil
+	return c.taskObject(id, c.status(id)), nil
+}
+
+// status is that of a task: working unless something was said of it.
+func (c *Conn) status(id string) string {
+	if s, ok := c.State["status "+id].(string); ok {
+		return s
+	}
+	return "working"
 }
