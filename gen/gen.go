@@ -46,7 +46,7 @@ func Generate(fsys fs.FS) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, data, err := emit.Registry(pkgs)
+	name, data, err := emit.Registry(pkgs, steps)
 	if err != nil {
 		return nil, err
 	}

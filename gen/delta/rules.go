@@ -47,11 +47,10 @@ var rules = map[string][]rule{
 		{typ: "RequestMeta", member: "io.modelcontextprotocol/logLevel", way: "both", use: hand, why: "belongs to the session"},
 		{typ: "Task", member: "ttlMs", way: "both", use: rename, older: "ttl", why: "the unit came into the name"},
 		{typ: "Task", member: "pollIntervalMs", way: "both", use: rename, older: "pollInterval", why: "the unit came into the name"},
-		{typ: "GetTaskResult", member: "ttlMs", way: "both", use: rename, older: "ttl", why: "the unit came into the name"},
-		{typ: "GetTaskResult", member: "pollIntervalMs", way: "both", use: rename, older: "pollInterval", why: "the unit came into the name"},
-		{typ: "TaskStatusParams", member: "ttlMs", way: "both", use: rename, older: "ttl", why: "the unit came into the name"},
-		{typ: "TaskStatusParams", member: "pollIntervalMs", way: "both", use: rename, older: "pollInterval", why: "the unit came into the name"},
 		{typ: "CreateTaskResult", way: "both", use: apart, why: "here it is the task itself, there it holds the task"},
+		{typ: "GetTaskResult", way: "both", use: apart, why: "here a task that has ended holds its outcome, there tasks/result gives it"},
+		{typ: "TaskStatusParams", way: "both", use: apart, why: "the same"},
+		{typ: "ResultMeta", way: "down", use: hand, why: "the server's name belongs to the session"},
 		{typ: "CancelTaskResult", way: "both", use: apart, why: "here it only acknowledges, there it is the task"},
 	},
 }
@@ -121,3 +120,7 @@ func (s *ruleSet) unused(revision string) error {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Apart says whether a rule keeps a type of that revision from being converted
+// between it and the one before, though both have it: it means another thing.
+func Apart(revision, typ string) bool { return rulesOf(revision).apart(typ) }

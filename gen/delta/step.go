@@ -343,6 +343,11 @@ func (p *planner) conv(up bool, f, t *ir.Ref) (*ir.Conv, error) {
 	case f.Kind == ir.RawObject && t.Kind == ir.RawAny, f.Kind == ir.Base64 && t.Kind == ir.String, f.Kind == ir.String && t.Kind == ir.Base64:
 		return as(ir.Assign)
 	case (t.Kind == ir.RawAny || t.Kind == ir.RawObject) && ft != nil && ft.Kind == ir.Struct:
+		if p.rules.take(ft.Name, "", up) == hand {
+			c.Func = verb(up) + ft.Name
+			p.needs(&ir.Hand{Func: c.Func, Why: ft.Name + " by a rule", Up: up, Type: ft, Raw: true})
+			return as(ir.ByHand)
+		}
 		return as(ir.ToRaw)
 	case f.Kind == ir.RawObject && tt != nil && tt.Kind == ir.Struct:
 		return as(ir.FromRaw)
@@ -385,6 +390,8 @@ func (p *planner) sure(s *ir.StepPackage) {
 		switch c.Kind {
 		case ir.Assign, ir.Cast, ir.ToRaw:
 			return true, false
+		case ir.ByHand:
+			return false, false
 		case ir.Call:
 			return c.Way.Sure, c.Way.Omits
 		case ir.EachOf:

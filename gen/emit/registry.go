@@ -13,7 +13,7 @@ import (
 // Registry prints a test file for the folder that the packages are in: all
 // types by revision and name, so that one test can go over all of them. It is
 // built on functions that a hand-written file of that folder has.
-func Registry(pkgs []*ir.Package) (name string, data []byte, err error) {
+func Registry(pkgs []*ir.Package, steps []*ir.StepPackage) (name string, data []byte, err error) {
 	if len(pkgs) == 0 {
 		return "", nil, fmt.Errorf("no packages")
 	}
@@ -78,6 +78,31 @@ func Registry(pkgs []*ir.Package) (name string, data []byte, err error) {
 				pkgPath := Module + "/generated/" + p.Dir
 				b.Line().Lit(p.Revision).Op(":").Qual(pkgPath, "Server").Values(jen.Id("Info").Op(":").Qual(pkgPath, "Implementation").Values(jen.Id("Name").Op(":").Lit("s")))
 			}
+		}
+		b.Line()
+	})
+	f.Comment("// conversions are the conversions of all steps, by the step and by the name of the type in the newer revision.")
+	f.Var().Id("conversions").Op("=").Map(jen.String()).Map(jen.String()).Id("conversion").ValuesFunc(func(b *jen.Group) {
+		for _, s := range steps {
+			stepPath := Module + "/generated/" + s.Dir
+			o, n := Module+"/generated/"+s.Older.Dir, Module+"/generated/"+s.Newer.Dir
+			f.ImportName(stepPath, s.Name)
+			b.Line().Lit(s.Name).Op(":").ValuesFunc(func(b *jen.Group) {
+				for _, w := range s.Up {
+					up, down := jen.Qual(stepPath, "Upgrade"+w.To.Name), jen.Qual(stepPath, "Downgrade"+w.To.Name)
+					switch w.Kind {
+					case ir.CastEnum:
+						continue
+					case ir.ByArm:
+						b.Line().Lit(w.To.Name).Op(":").Id("unionPair").Call(jen.Qual(o, decodeName(w.From)), jen.Qual(n, decodeName(w.To)), up, down)
+					case ir.EachElem:
+						b.Line().Lit(w.To.Name).Op(":").Id("mapPair").Call(up, down)
+					default:
+						b.Line().Lit(w.To.Name).Op(":").Id("typePair").Call(up, down)
+					}
+				}
+				b.Line()
+			})
 		}
 		b.Line()
 	})

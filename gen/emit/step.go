@@ -471,6 +471,19 @@ func (p *stepPrinter) move(b *block, m *ir.Move) {
 		}
 		b.add(jen.If(jen.List(dst, jen.Err()).Op("=").Add(call), jen.Err().Op("!=").Nil()).Block(b.fail(jen.Err())))
 		return
+	case ir.ByHand:
+		call := func(b *block) {
+			b.mark()
+			b.vars.err = true
+			b.add(jen.List(dst, jen.Err()).Op("=").Id(c.Func).Call(place{src, fp}.addr(), env()))
+			b.add(jen.If(jen.Err().Op("=").Add(env()).Dot("At").Call(jen.Id("m"), jen.Lit(name), jen.Err()), jen.Err().Op("!=").Nil()).Block(b.fail(jen.Err())))
+		}
+		if !fp {
+			call(b)
+			return
+		}
+		b.add(jen.If(present).Block(b.nested(call)...))
+		return
 	case ir.ToRaw:
 		set := dst.Clone().Op("=").Add(src).Dot("AppendJSON").Call(jen.Nil())
 		if fp {
@@ -682,13 +695,15 @@ func (p *stepPrinter) list(f *jen.File, name string, c *ir.Conv) {
 	}
 	fn.Block(body(zero, func(b *block) {
 		b.add(jen.If(jen.Id("in").Op("==").Nil()).Block(ret(jen.Nil())))
-		b.add(ret(p.each(b, c.Elem, jen.Id("in"), jen.Id("out"), result, jen.Op(":="))))
+		b.add(ret(p.each(b, c.Elem, jen.Id("in"), jen.Id("out"), result, jen.Op(":="), func(i, err jen.Code) jen.Code {
+			return env().Dot("AtIndex").Call(jen.Id("m"), i, err)
+		})))
 	})...)
 }
 
 // each prints the loop that converts a list, and gives the expression of the
 // result.
-func (p *stepPrinter) each(b *block, c *ir.Conv, in, out, typ, set *jen.Statement) jen.Code {
+func (p *stepPrinter) each(b *block, c *ir.Conv, in, out, typ, set *jen.Statement, at func(i, err jen.Code) jen.Code) jen.Code {
 	omits := p.omits(c)
 	i, n := jen.Id("i"), jen.Id("i")
 	if omits {
@@ -699,8 +714,7 @@ func (p *stepPrinter) each(b *block, c *ir.Conv, in, out, typ, set *jen.Statemen
 		b.add(n.Clone().Op(":=").Lit(0))
 	}
 	b.add(jen.For(i.Clone().Op(":=").Range().Add(in)).Block(b.nested(func(b *block) {
-		at := func(err jen.Code) jen.Code { return env().Dot("AtIndex").Call(jen.Id("m"), i, err) }
-		p.value(b, c, place{out.Clone().Index(n), false}, place{in.Clone().Index(i), false}, at, "", func() []jen.Code {
+		p.value(b, c, place{out.Clone().Index(n), false}, place{in.Clone().Index(i), false}, func(err jen.Code) jen.Code { return at(i, err) }, "", func() []jen.Code {
 			return []jen.Code{jen.Clear(out.Clone().Index(n.Clone().Op(":").Add(n).Op("+").Lit(1))), jen.Continue()}
 		})
 		if omits {
@@ -757,7 +771,9 @@ func (p *stepPrinter) items(f *jen.File, w *ir.Way) {
 			}
 			return jen.Return(jen.Nil())
 		}()))
-		res := p.each(b, w.Elem, in("Items"), out("Items"), jen.Index().Add(p.typ(to, w.Elem.To)), jen.Op("="))
+		res := p.each(b, w.Elem, in("Items"), out("Items"), jen.Index().Add(p.typ(to, w.Elem.To)), jen.Op("="), func(i, err jen.Code) jen.Code {
+			return env().Dot("AtItem").Call(jen.Id("m"), i, in("Array").Op("||").Len(in("Items")).Op("!=").Lit(1), err)
+		})
 		b.add(out("Items").Op("=").Add(res))
 	})
 }

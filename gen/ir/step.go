@@ -77,6 +77,7 @@ const (
 	ObjectOnly                 // any raw value, which has to be an object
 	OnlyOne                    // one or many, of which there has to be one; Elem
 	AsOne                      // one, as one or many; Elem
+	ByHand                     // a struct, as a raw object, by a function that a person writes: Func
 )
 
 // Conv is the conversion of a value between two references.
@@ -85,6 +86,7 @@ type Conv struct {
 	From, To *Ref
 	Way      *Way
 	Elem     *Conv
+	Func     string
 }
 
 // Hand is a function that a person writes.
@@ -96,6 +98,7 @@ type Hand struct {
 	To    *Type  // nil for an arm
 	Arm   *Type  // of an arm: of the source
 	Union *Type  // of an arm: of the target
+	Raw   bool   // the target is a raw object, nil for none
 	Side  string // it finishes the conversion of a whole Server or Client
 	Error bool   // it converts the errors that requests are answered with
 }

@@ -234,6 +234,14 @@ func (e *Env) AtIndex(mark, i int, err error) error {
 	return e.at(mark, "["+strconv.Itoa(i)+"]", err)
 }
 
+// AtItem is AtIndex for what is one or several: one that is written alone has no index.
+func (e *Env) AtItem(mark, i int, several bool, err error) error {
+	if !several {
+		return err
+	}
+	return e.AtIndex(mark, i, err)
+}
+
 func (e *Env) at(mark int, prefix string, err error) error {
 	if e != nil {
 		for i := mark; i < len(e.Losses); i++ {

@@ -12,13 +12,14 @@ import (
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
-// The members of a request's _meta that 2026-07-28 added: what a session of
+// The members of _meta that 2026-07-28 added: what a session of
 // 2025-11-25 says once.
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 	metaInfo         = "io.modelcontextprotocol/clientInfo"
 	metaLogLevel     = "io.modelcontextprotocol/logLevel"
+	metaServer       = "io.modelcontextprotocol/serverInfo" // in results
 )
 
 // said is what a connection says in each of its requests, nil if e does not
@@ -95,9 +96,10 @@ func session(e *wire.Env, member string, known bool) {
 	}
 }
 
-// downgradeRequestMetaProtocolVersion has nothing to do: the version says which
-// form the request has, and that is another one now.
-func downgradeRequestMetaProtocolVersion(*newer.RequestMeta, *older.RequestMeta, *wire.Env) error {
+// downgradeRequestMetaProtocolVersion forgets the version: it says which form
+// the request has, and that is another one now.
+func downgradeRequestMetaProtocolVersion(in *newer.RequestMeta, _ *older.RequestMeta, e *wire.Env) error {
+	session(e, metaVersion, in.ProtocolVersion == newer.Revision)
 	return nil
 }
 
@@ -118,6 +120,20 @@ func downgradeRequestMetaLogLevel(in *newer.RequestMeta, _ *older.RequestMeta, e
 		session(e, metaLogLevel, e != nil && e.LogLevel != "")
 	}
 	return nil
+}
+
+// downgradeResultMeta forgets which server it was: initialize said so.
+func downgradeResultMeta(in *newer.ResultMeta, e *wire.Env) (wire.Raw, error) {
+	if in.ServerInfo != nil {
+		if e == nil || e.ServerInfo == nil {
+			session(e, metaServer, false)
+		}
+		if len(in.Extra) == 0 {
+			return nil, nil
+		}
+		in = &newer.ResultMeta{Extra: in.Extra}
+	}
+	return in.AppendJSON(nil), nil
 }
 
 // upgradeCancelledParamsRequestID refuses a cancellation without an id: in
