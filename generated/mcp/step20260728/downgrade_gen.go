@@ -139,7 +139,11 @@ func downCallToolResult(out *older.CallToolResult, in *newer.CallToolResult, e *
 		return err
 	}
 	if in.Meta != nil {
-		out.Meta = in.Meta.AppendJSON(nil)
+		m = e.Mark()
+		out.Meta, err = downgradeResultMeta(in.Meta, e)
+		if err = e.At(m, "_meta", err); err != nil {
+			return err
+		}
 	}
 	if in.ResultType != newer.ResultTypeComplete && in.ResultType != "" {
 		return e.Cannot("resultType", "revision 2025-11-25 has only what \"complete\" is here")
@@ -341,10 +345,18 @@ func DowngradeCompleteResult(in *newer.CompleteResult, e *wire.Env) (*older.Comp
 }
 
 func downCompleteResult(out *older.CompleteResult, in *newer.CompleteResult, e *wire.Env) error {
+	var (
+		m   int
+		err error
+	)
 	out.Extra = in.Extra
 	out.Completion = older.Completion(in.Completion)
 	if in.Meta != nil {
-		out.Meta = in.Meta.AppendJSON(nil)
+		m = e.Mark()
+		out.Meta, err = downgradeResultMeta(in.Meta, e)
+		if err = e.At(m, "_meta", err); err != nil {
+			return err
+		}
 	}
 	if in.ResultType != newer.ResultTypeComplete && in.ResultType != "" {
 		return e.Cannot("resultType", "revision 2025-11-25 has only what \"complete\" is here")
@@ -775,7 +787,11 @@ func downGetPromptResult(out *older.GetPromptResult, in *newer.GetPromptResult, 
 	}
 	out.Description = in.Description
 	if in.Meta != nil {
-		out.Meta = in.Meta.AppendJSON(nil)
+		m = e.Mark()
+		out.Meta, err = downgradeResultMeta(in.Meta, e)
+		if err = e.At(m, "_meta", err); err != nil {
+			return err
+		}
 	}
 	if in.ResultType != newer.ResultTypeComplete && in.ResultType != "" {
 		return e.Cannot("resultType", "revision 2025-11-25 has only what \"complete\" is here")
@@ -810,46 +826,6 @@ func downGetTaskParams(out *older.GetTaskParams, in *newer.GetTaskParams, e *wir
 		out.Meta = nil
 	} else if err != nil {
 		return err
-	}
-	return nil
-}
-
-// DowngradeGetTaskResult makes the GetTaskResult of 2025-11-25 from that of
-// 2026-07-28. It has no error, inputRequests or result.
-func DowngradeGetTaskResult(in *newer.GetTaskResult, e *wire.Env) (*older.GetTaskResult, error) {
-	if in == nil {
-		return nil, nil
-	}
-	out := new(older.GetTaskResult)
-	if err := downGetTaskResult(out, in, e); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func downGetTaskResult(out *older.GetTaskResult, in *newer.GetTaskResult, e *wire.Env) error {
-	out.Extra = in.Extra
-	out.CreatedAt = in.CreatedAt
-	out.LastUpdatedAt = in.LastUpdatedAt
-	out.Status = older.TaskStatus(in.Status)
-	out.TaskID = in.TaskID
-	out.TTL = in.TTLMs
-	out.PollInterval = in.PollIntervalMs
-	out.StatusMessage = in.StatusMessage
-	if in.Meta != nil {
-		out.Meta = in.Meta.AppendJSON(nil)
-	}
-	if in.ResultType != newer.ResultTypeComplete && in.ResultType != "" {
-		return e.Cannot("resultType", "revision 2025-11-25 has only what \"complete\" is here")
-	}
-	if in.Error != nil {
-		e.Member(&out.Extra, "error", goneDown, in)
-	}
-	if in.InputRequests != nil {
-		e.Member(&out.Extra, "inputRequests", goneDown, in)
-	}
-	if in.Result != nil {
-		e.Member(&out.Extra, "result", goneDown, in)
 	}
 	return nil
 }
@@ -967,11 +943,19 @@ func DowngradeListPromptsResult(in *newer.ListPromptsResult, e *wire.Env) (*olde
 }
 
 func downListPromptsResult(out *older.ListPromptsResult, in *newer.ListPromptsResult, e *wire.Env) error {
+	var (
+		m   int
+		err error
+	)
 	out.Extra = in.Extra
 	out.Prompts = downPromptList(in.Prompts)
 	out.NextCursor = in.NextCursor
 	if in.Meta != nil {
-		out.Meta = in.Meta.AppendJSON(nil)
+		m = e.Mark()
+		out.Meta, err = downgradeResultMeta(in.Meta, e)
+		if err = e.At(m, "_meta", err); err != nil {
+			return err
+		}
 	}
 	if in.ResultType != newer.ResultTypeComplete && in.ResultType != "" {
 		return e.Cannot("resultType", "revision 2025-11-25 has only what \"complete\" is here")
@@ -1030,11 +1014,19 @@ func DowngradeListResourceTemplatesResult(in *newer.ListResourceTemplatesResult,
 }
 
 func downListResourceTemplatesResult(out *older.ListResourceTemplatesResult, in *newer.ListResourceTemplatesResult, e *wire.Env) error {
+	var (
+		m   int
+		err error
+	)
 	out.Extra = in.Extra
 	out.ResourceTemplates = downResourceTemplateList(in.ResourceTemplates)
 	out.NextCursor = in.NextCursor
 	if in.Meta != nil {
-		out.Meta = in.Meta.AppendJSON(nil)
+		m = e.Mark()
+		out.Meta, err = downgradeResultMeta(in.Meta, e)
+		if err = e.At(m, "_meta", err); err != nil {
+			return err
+		}
 	}
 	if in.ResultType != newer.ResultTypeComplete && in.ResultType != "" {
 		return e.Cannot("resultType", "revision 2025-11-25 has only what \"complete\" is here")
@@ -1093,11 +1085,19 @@ func DowngradeListResourcesResult(in *newer.ListResourcesResult, e *wire.Env) (*
 }
 
 func downListResourcesResult(out *older.ListResourcesResult, in *newer.ListResourcesResult, e *wire.Env) error {
+	var (
+		m   int
+		err error
+	)
 	out.Extra = in.Extra
 	out.Resources = downResourceList(in.Resources)
 	out.NextCursor = in.NextCursor
 	if in.Meta != nil {
-		out.Meta = in.Meta.AppendJSON(nil)
+		m = e.Mark()
+		out.Meta, err = downgradeResultMeta(in.Meta, e)
+		if err = e.At(m, "_meta", err); err != nil {
+			return err
+		}
 	}
 	if in.ResultType != newer.ResultTypeComplete && in.ResultType != "" {
 		return e.Cannot("resultType", "revision 2025-11-25 has only what \"complete\" is here")
@@ -1218,7 +1218,11 @@ func downListToolsResult(out *older.ListToolsResult, in *newer.ListToolsResult, 
 	}
 	out.NextCursor = in.NextCursor
 	if in.Meta != nil {
-		out.Meta = in.Meta.AppendJSON(nil)
+		m = e.Mark()
+		out.Meta, err = downgradeResultMeta(in.Meta, e)
+		if err = e.At(m, "_meta", err); err != nil {
+			return err
+		}
 	}
 	if in.ResultType != newer.ResultTypeComplete && in.ResultType != "" {
 		return e.Cannot("resultType", "revision 2025-11-25 has only what \"complete\" is here")
@@ -1530,7 +1534,11 @@ func downReadResourceResult(out *older.ReadResourceResult, in *newer.ReadResourc
 		return err
 	}
 	if in.Meta != nil {
-		out.Meta = in.Meta.AppendJSON(nil)
+		m = e.Mark()
+		out.Meta, err = downgradeResultMeta(in.Meta, e)
+		if err = e.At(m, "_meta", err); err != nil {
+			return err
+		}
 	}
 	if in.ResultType != newer.ResultTypeComplete && in.ResultType != "" {
 		return e.Cannot("resultType", "revision 2025-11-25 has only what \"complete\" is here")
@@ -1760,7 +1768,7 @@ func downSamplingContent(out *older.SamplingContent, in *newer.SamplingContent, 
 	for i := range in.Items {
 		m = e.Mark()
 		out.Items[n], err = DowngradeSamplingMessageContentBlock(in.Items[i], e)
-		err = e.AtIndex(m, i, err)
+		err = e.AtItem(m, i, in.Array || len(in.Items) != 1, err)
 		if e.Omit(m, err) {
 			clear(out.Items[n : n+1])
 			continue
@@ -1952,43 +1960,6 @@ func downTask(out *older.Task, in *newer.Task) {
 	out.TTL = in.TTLMs
 	out.PollInterval = in.PollIntervalMs
 	out.StatusMessage = in.StatusMessage
-}
-
-// DowngradeTaskStatusParams makes the TaskStatusParams of 2025-11-25 from that
-// of 2026-07-28. It has no error, inputRequests or result.
-func DowngradeTaskStatusParams(in *newer.TaskStatusParams, e *wire.Env) (*older.TaskStatusParams, error) {
-	if in == nil {
-		return nil, nil
-	}
-	out := new(older.TaskStatusParams)
-	if err := downTaskStatusParams(out, in, e); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func downTaskStatusParams(out *older.TaskStatusParams, in *newer.TaskStatusParams, e *wire.Env) error {
-	out.Extra = in.Extra
-	out.CreatedAt = in.CreatedAt
-	out.LastUpdatedAt = in.LastUpdatedAt
-	out.Status = older.TaskStatus(in.Status)
-	out.TaskID = in.TaskID
-	out.TTL = in.TTLMs
-	out.PollInterval = in.PollIntervalMs
-	out.StatusMessage = in.StatusMessage
-	if in.Meta != nil {
-		out.Meta = in.Meta.AppendJSON(nil)
-	}
-	if in.Error != nil {
-		e.Member(&out.Extra, "error", goneDown, in)
-	}
-	if in.InputRequests != nil {
-		e.Member(&out.Extra, "inputRequests", goneDown, in)
-	}
-	if in.Result != nil {
-		e.Member(&out.Extra, "result", goneDown, in)
-	}
-	return nil
 }
 
 // DowngradeTextContent makes the TextContent of 2025-11-25 from that of

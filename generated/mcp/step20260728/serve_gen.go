@@ -61,11 +61,6 @@ func UpgradeServer(in older.Server) newer.Server {
 			return call(ctx, nil, older.MethodResourcesTemplatesList, p, DowngradeListResourceTemplatesParams, f, UpgradeListResourceTemplatesResult, UpgradeError)
 		}
 	}
-	if f := in.GetTask; f != nil {
-		out.GetTask = func(ctx context.Context, p *newer.GetTaskParams) (*newer.GetTaskResult, error) {
-			return call(ctx, nil, older.MethodTasksGet, p, DowngradeGetTaskParams, f, UpgradeGetTaskResult, UpgradeError)
-		}
-	}
 	if f := in.CallTool; f != nil {
 		out.CallTool = func(ctx context.Context, p *newer.CallToolParams) (*newer.CallToolResult, error) {
 			return call(ctx, nil, older.MethodToolsCall, p, DowngradeCallToolParams, f, UpgradeCallToolResult, UpgradeError)
@@ -146,11 +141,6 @@ func DowngradeServer(in newer.Server) older.Server {
 	if f := in.ListResourceTemplates; f != nil {
 		out.ListResourceTemplates = func(ctx context.Context, p *older.ListResourceTemplatesParams) (*older.ListResourceTemplatesResult, error) {
 			return call(ctx, nil, newer.MethodResourcesTemplatesList, p, UpgradeListResourceTemplatesParams, f, DowngradeListResourceTemplatesResult, DowngradeError)
-		}
-	}
-	if f := in.GetTask; f != nil {
-		out.GetTask = func(ctx context.Context, p *older.GetTaskParams) (*older.GetTaskResult, error) {
-			return call(ctx, nil, newer.MethodTasksGet, p, UpgradeGetTaskParams, f, DowngradeGetTaskResult, DowngradeError)
 		}
 	}
 	if f := in.CallTool; f != nil {

@@ -842,48 +842,6 @@ func upGetTaskParams(out *newer.GetTaskParams, in *older.GetTaskParams, e *wire.
 	return nil
 }
 
-// UpgradeGetTaskResult makes the GetTaskResult of 2026-07-28 from that of
-// 2025-11-25.
-func UpgradeGetTaskResult(in *older.GetTaskResult, e *wire.Env) (*newer.GetTaskResult, error) {
-	if in == nil {
-		return nil, nil
-	}
-	out := new(newer.GetTaskResult)
-	if err := upGetTaskResult(out, in, e); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func upGetTaskResult(out *newer.GetTaskResult, in *older.GetTaskResult, e *wire.Env) error {
-	var err error
-	out.ResultType = newer.ResultTypeComplete
-	out.Extra = in.Extra
-	if len(in.Extra) > 0 {
-		t, err := wire.Take[newer.GetTaskResult](e, &out.Extra, "resultType", "error", "inputRequests", "result")
-		if err != nil {
-			return err
-		}
-		if t != nil {
-			out.ResultType = t.ResultType
-			out.Error = t.Error
-			out.InputRequests = t.InputRequests
-			out.Result = t.Result
-		}
-	}
-	out.CreatedAt = in.CreatedAt
-	out.LastUpdatedAt = in.LastUpdatedAt
-	out.Status = newer.TaskStatus(in.Status)
-	out.TaskID = in.TaskID
-	out.TTLMs = in.TTL
-	out.PollIntervalMs = in.PollInterval
-	out.StatusMessage = in.StatusMessage
-	if out.Meta, err = wire.Read[newer.ResultMeta](e, "_meta", in.Meta); err != nil {
-		return err
-	}
-	return nil
-}
-
 // UpgradeIcon makes the Icon of 2026-07-28 from that of 2025-11-25.
 func UpgradeIcon(in *older.Icon, _ *wire.Env) (*newer.Icon, error) {
 	if in == nil {
@@ -1853,7 +1811,7 @@ func upSamplingContent(out *newer.SamplingContent, in *older.SamplingContent, e 
 	for i := range in.Items {
 		m = e.Mark()
 		out.Items[n], err = UpgradeSamplingMessageContentBlock(in.Items[i], e)
-		err = e.AtIndex(m, i, err)
+		err = e.AtItem(m, i, in.Array || len(in.Items) != 1, err)
 		if e.Omit(m, err) {
 			clear(out.Items[n : n+1])
 			continue
@@ -2045,46 +2003,6 @@ func upTask(out *newer.Task, in *older.Task) {
 	out.TTLMs = in.TTL
 	out.PollIntervalMs = in.PollInterval
 	out.StatusMessage = in.StatusMessage
-}
-
-// UpgradeTaskStatusParams makes the TaskStatusParams of 2026-07-28 from that of
-// 2025-11-25.
-func UpgradeTaskStatusParams(in *older.TaskStatusParams, e *wire.Env) (*newer.TaskStatusParams, error) {
-	if in == nil {
-		return nil, nil
-	}
-	out := new(newer.TaskStatusParams)
-	if err := upTaskStatusParams(out, in, e); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func upTaskStatusParams(out *newer.TaskStatusParams, in *older.TaskStatusParams, e *wire.Env) error {
-	var err error
-	out.Extra = in.Extra
-	if len(in.Extra) > 0 {
-		t, err := wire.Take[newer.TaskStatusParams](e, &out.Extra, "error", "inputRequests", "result")
-		if err != nil {
-			return err
-		}
-		if t != nil {
-			out.Error = t.Error
-			out.InputRequests = t.InputRequests
-			out.Result = t.Result
-		}
-	}
-	out.CreatedAt = in.CreatedAt
-	out.LastUpdatedAt = in.LastUpdatedAt
-	out.Status = newer.TaskStatus(in.Status)
-	out.TaskID = in.TaskID
-	out.TTLMs = in.TTL
-	out.PollIntervalMs = in.PollInterval
-	out.StatusMessage = in.StatusMessage
-	if out.Meta, err = wire.Read[newer.NotificationMeta](e, "_meta", in.Meta); err != nil {
-		return err
-	}
-	return nil
 }
 
 // UpgradeTextContent makes the TextContent of 2026-07-28 from that of
