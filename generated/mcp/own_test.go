@@ -77,7 +77,7 @@ func exampleNames(t *testing.T, m model) []string {
 }
 
 // definitions gives the definitions of a revision's schema, errata applied.
-func definitions(t *testing.T, revision string) map[string]any {
+func definitions(t testing.TB, revision string) map[string]any {
 	t.Helper()
 	text, err := spec.Patched(revision)
 	require.NoError(t, err)
