@@ -304,7 +304,25 @@ func (w *writer) stream(ctx context.Context, write func(io.Writer) error) error 
 	w.busy = true
 	head := w.swap()
 	w.writing = max(len(head), 1)
+	err := errCut
+	defer func() { // also when the writing of pieces ends this goroutine
+		w.writing = 0
+		if err != nil {
+			w.failed(err)
+			return
+		}
+		w.keep(head)
+		w.drainLocked()
+	}()
+	err = w.pieces(head, write)
+	return err
+}
+
+// pieces writes what stands before a frame, and the frame piece by piece. w.mu is
+// held, and is let go meanwhile.
+func (w *writer) pieces(head []byte, write func(io.Writer) error) error {
 	w.mu.Unlock()
+	defer w.mu.Lock()
 	bw := bufio.NewWriterSize(w.w, flushSize)
 	_, err := bw.Write(head)
 	if err == nil {
@@ -316,16 +334,10 @@ func (w *writer) stream(ctx context.Context, write func(io.Writer) error) error 
 	if err == nil {
 		err = bw.Flush()
 	}
-	w.mu.Lock()
-	w.writing = 0
-	if err != nil {
-		w.failed(err)
-		return err
-	}
-	w.keep(head)
-	w.drainLocked()
-	return nil
+	return err
 }
+
+var errCut = errors.New("a message was cut")
 
 var newline = []byte{'\n'}
 

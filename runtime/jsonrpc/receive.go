@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -587,7 +586,7 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 		return nil, nil
 	}
 	in := &inbound{parent: ctx, c: c, svc: svc, ex: ex, id: env.id, method: env.method, header: env.header, data: env.data}
-	if env.method == methodListen && svc.rules.Listen && svc.o.Side == ServerSide {
+	if env.method == methodListen && svc.rules.Listen && svc.o.Side == ServerSide && svc.o.Relay == nil {
 		in.listen = &listenStream{in: in} // from the start, for whoever cancels it
 		in.method = methodListen          // which no message holds: the request lasts
 	}
@@ -743,6 +742,9 @@ func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
 		if n := len(wire.Raw(in.data).Get("params")); n > maxHandshake {
 			return nil, Errorf(CodeInvalidParams, "params: %d bytes, more than the %d of a handshake", n, maxHandshake)
 		}
+	}
+	if svc.o.Relay != nil {
+		return relayEntry, nil
 	}
 	e := env.entry
 	if e == nil {
@@ -974,6 +976,9 @@ func (c *Conn) answer(e *entry, in *inbound, buf *buffer) (code int64) {
 			code = c.fail(in, buf, c.panicked(in, v))
 		}
 	}()
+	if e == relayEntry {
+		return c.relayRequest(in, buf)
+	}
 	out := append(buf.b, `{"jsonrpc":"2.0","id":`...)
 	out = in.id.AppendJSON(out)
 	out = append(out, `,"result":`...)
@@ -992,6 +997,7 @@ func (c *Conn) answer(e *entry, in *inbound, buf *buffer) (code int64) {
 		}
 		w := appender{out[:start]}
 		broken, _ := s.write(c.ctx, &w, in.svc.before())
+		c.closeStream(in, s)
 		if out, err = w.b, nil; broken != nil {
 			c.hidden(in, broken)
 		}
@@ -1198,24 +1204,24 @@ func (c *Conn) end(in *inbound, buf *buffer, code int64) {
 	if in.inline {
 		ctx = endedContext
 	}
+	defer func() { // also when a stream's reader ends this goroutine
+		in.release()
+		putBuf(buf)
+		c.handled()
+	}()
 	var err error
 	if in.stream != nil && send {
 		err = c.stream(ctx, in.ex.(Streamer), in, in.stream, buf.b)
 	} else {
 		if in.stream != nil {
 			f = Frame{}
-			if r, ok := in.stream.Reader.(io.Closer); ok {
-				_ = r.Close()
-			}
+			c.closeStream(in, in.stream)
 		}
 		err = in.ex.Reply(ctx, f)
 	}
 	if err != nil && send {
 		c.ev.note(Event{Kind: DroppedAnswer, Method: in.method, ID: in.id, Err: err}, nil)
 	}
-	in.release()
-	putBuf(buf)
-	c.handled()
 }
 
 // handled counts a request out.
@@ -1275,15 +1281,19 @@ func (c *Conn) notification(ex Exchange, env *envelope) {
 	for _, l := range c.ev.notes {
 		l.put(Notification{Conn: c, Method: strings.Clone(env.method), Params: env.params}, len(env.data))
 	}
+	relayed := svc != nil && svc.o.Relay != nil
 	switch env.method {
 	case methodCancelled:
+		if relayed { // before the context of what it names ends
+			c.relayNotification(ex, svc, env)
+		}
 		c.cancelled(env)
 		return
 	case methodProgress:
-		if c.progressed(env) {
+		if !relayed && c.progressed(env) {
 			return
 		}
-		if svc == nil || svc.entries[methodProgress] == nil && svc.o.UnknownNotification == nil {
+		if svc == nil || svc.entries[methodProgress] == nil && svc.o.UnknownNotification == nil && !relayed {
 			token, _ := idOf(env.params.Get("progressToken"))
 			c.ev.note(Event{Kind: UnknownProgress, Method: env.method, ID: token}, env.data)
 			return
@@ -1303,13 +1313,17 @@ func (c *Conn) notification(ex Exchange, env *envelope) {
 				return
 			}
 			svc.hub.add(c)
-			if svc.entries[env.method] == nil {
+			if svc.entries[env.method] == nil && !relayed {
 				return
 			}
 		} else if !c.opened.Load() {
 			c.ev.note(Event{Kind: UnknownNotification, Method: env.method, Err: errOutOfPlace}, env.data)
 			return
 		}
+	}
+	if relayed {
+		c.relayNotification(ex, svc, env)
+		return
 	}
 	routed := false
 	if c.side == ClientSide {

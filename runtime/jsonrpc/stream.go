@@ -25,13 +25,15 @@ type Streamer interface {
 //
 //	return nil, &jsonrpc.TextStream{Reader: file}
 //
-// It is written as it is read, in pieces, where the carrier can do that (stdio);
-// elsewhere it is read as a whole first. While it is written over stdio nothing
-// else leaves, so the reader should not have to wait long. It is read once, after
-// the handler has returned, and closed if it can be. Bytes that are not UTF-8
-// become U+FFFD. When it fails in the middle the result gets isError and a
-// second text that says so; the reader's error is logged and told to the
-// listeners (FailedRequest), not to the peer.
+// It is written as it is read, in pieces, over stdio, Streamable HTTP and
+// HTTP+SSE. In a batch, for a client of HTTP/1.0, and for one that is away to poll
+// for the answer, it is read as a whole first. Over HTTP a reader may take its
+// time: signs of life are sent while it does. Over stdio and HTTP+SSE nothing else
+// leaves until the text has ended, so there it should not. It is read once, after
+// the handler has returned, and closed if it can be, whatever becomes of the
+// answer. Bytes that are not UTF-8 become U+FFFD. When it fails in the middle the
+// result gets isError and a second text that says so; the reader's error is logged
+// and told to the listeners (FailedRequest), not to the peer.
 type TextStream struct {
 	Reader io.Reader
 }
@@ -46,6 +48,7 @@ func (s *TextStream) IsResult() {}
 func (s *TextStream) AppendJSON(b []byte) []byte {
 	w := appender{b}
 	_, _ = s.write(context.Background(), &w, "")
+	_ = s.close()
 	return w.b
 }
 
@@ -59,14 +62,22 @@ func (a *appender) Write(p []byte) (int, error) {
 // streamPiece is how much of a text is read at once.
 const streamPiece = 32 << 10
 
+// close closes the reader, if that can be done. The error is its panic.
+func (s *TextStream) close() (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("reader panicked when it was closed: %v", v)
+		}
+	}()
+	if c, ok := s.Reader.(io.Closer); ok {
+		_ = c.Close()
+	}
+	return nil
+}
+
 // write writes the result. first holds members that come before the others.
 // broken is what the reader failed with; err is w's.
 func (s *TextStream) write(ctx context.Context, w io.Writer, first string) (broken, err error) {
-	defer func() {
-		if c, ok := s.Reader.(io.Closer); ok {
-			_ = c.Close()
-		}
-	}()
 	if _, err := io.WriteString(w, "{"+first+`"content":[{"type":"text","text":"`); err != nil {
 		return nil, err
 	}
@@ -143,7 +154,16 @@ func wholeRunes(b []byte) int {
 // stream answers a request with a stream; prefix is the answer up to its result.
 func (c *Conn) stream(ctx context.Context, ex Streamer, in *inbound, s *TextStream, prefix []byte) error {
 	var broken error
+	closed := false
+	end := func() {
+		if !closed {
+			closed = true
+			c.closeStream(in, s)
+		}
+	}
+	defer end() // where it did not come to reading
 	err := ex.ReplyStream(ctx, func(w io.Writer) (err error) {
+		defer end()
 		if _, err = w.Write(prefix); err != nil {
 			return err
 		}
@@ -157,4 +177,11 @@ func (c *Conn) stream(ctx context.Context, ex Streamer, in *inbound, s *TextStre
 		c.hidden(in, broken)
 	}
 	return err
+}
+
+// closeStream ends the use of a stream.
+func (c *Conn) closeStream(in *inbound, s *TextStream) {
+	if err := s.close(); err != nil {
+		c.hidden(in, err)
+	}
 }
