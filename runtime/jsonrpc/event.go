@@ -43,6 +43,8 @@ const (
 	InvalidOutput                          // an answer of ours that is not JSON, because of a raw value in it
 	DroppedAnswer                          // an answer that could not be handed to the carrier
 	DroppedEvent                           // a listener was too slow
+	BrokenSubscription                     // the stream of a subscription of ours broke; it is being opened again
+	ReopenedSubscription                   // it was acknowledged again; what changed in between was not told
 	eventKinds
 )
 
@@ -51,6 +53,7 @@ var eventNames = [eventKinds]string{
 	"wrong id answer", "invalid answer", "unreadable answer", "forgiven answer", "duplicate request", "refused request", "unknown notification",
 	"dropped notification", "overtaken notification", "failed notification", "unknown cancel", "unknown progress", "handler panic",
 	"failed request", "invalid output", "dropped answer", "dropped event",
+	"broken subscription", "reopened subscription",
 }
 
 // String is the kind in words.

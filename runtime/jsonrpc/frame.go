@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 )
 
 // Frame is one JSON text (or one 2025-03-26 batch) as bytes, with what its
@@ -121,6 +122,15 @@ type CarrierRules struct {
 // carrier whose callers read uses it to see when nobody has to.
 type CallCounter interface {
 	WaitingCalls() int
+}
+
+// Passing is an error of a carrier that may not come again: a stream that broke,
+// a server that is away for a moment.
+type Passing interface {
+	error
+	// Passes reports whether it may, and how long to wait before another try
+	// at least.
+	Passes() (after time.Duration, ok bool)
 }
 
 // Waiter is a call that waits for its answer.

@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -557,18 +558,18 @@ func (l *listenStream) result() []byte {
 // Subscription is an open subscriptions/listen of ours.
 type Subscription struct {
 	c      *Conn  // nil where there is no listen request
-	w      *call  // nil where there is no listen request
-	id     ID     // of the request
+	w      *call  // the latest request, nil where there is none; guarded by Conn.mu
+	id     ID     // of the request; guarded by Conn.mu
 	end    func() // tells who feeds it, where there is no listen request
 	f      func(method string, params wire.Raw)
-	ack    chan struct{}
+	ack    chan struct{}      // closed by the first acknowledgement
 	cancel context.CancelFunc // of the sending
 	closed atomic.Bool        // by Close
-	told   atomic.Bool        // the server, that it was closed
+	told   atomic.Int64       // the id of the request that the server was told is closed
 
 	mu      sync.Mutex
 	honours wire.Raw
-	acked   bool
+	acked   int64 // the id of the request that was acknowledged last, 0 for none
 	done    chan struct{}
 	ended   bool
 	err     error
@@ -578,8 +579,14 @@ type Subscription struct {
 // server has acknowledged it, or failed to within ctx and the request timeout.
 // f gets each notification of the stream, in order, on the goroutine that
 // handles notifications; it may be nil, as the service's own handlers get them
-// too. The subscription outlives ctx, but not the connection. Specification:
-// basic/patterns/subscriptions.
+// too. The subscription outlives ctx, but not the connection.
+//
+// Where it has a stream of its own that may break alone, over HTTP, a broken one
+// is opened again, after half a second at first and half a minute at most, until
+// the server answers or refuses it. What changed meanwhile is not told: that there
+// was a gap the connection's listeners hear (BrokenSubscription, and
+// ReopenedSubscription once it is acknowledged), and whoever keeps copies reads
+// them again. Specification: basic/patterns/subscriptions.
 func Listen[P any, PP Params[P]](ctx context.Context, c *Conn, params PP, f func(method string, params wire.Raw)) (*Subscription, error) {
 	if c == nil {
 		return nil, ErrNoPeer
@@ -615,12 +622,7 @@ func Listen[P any, PP Params[P]](ctx context.Context, c *Conn, params PP, f func
 	// The call outlives ctx, so it is sent and waited for apart.
 	go func() {
 		defer cancel()
-		err := c.sendCall(sending, w, p)
-		if err == nil {
-			s.tell()
-			err = c.wait(sending, w)
-		}
-		s.finish(err)
+		s.finish(s.run(sending, w, p, timeout))
 	}()
 	select {
 	case <-s.ack:
@@ -641,10 +643,109 @@ func Listen[P any, PP Params[P]](ctx context.Context, c *Conn, params PP, f func
 	}
 }
 
+// How a subscription is opened again.
+const (
+	firstReopen = 500 * time.Millisecond
+	maxReopen   = 30 * time.Second
+	// steady is how long it has to last for its next loss to count as the
+	// first one.
+	steady = 10 * time.Second
+)
+
+// run sends the request, again when its stream breaks, and waits for the end.
+func (s *Subscription) run(ctx context.Context, w *call, params wire.Appender, timeout time.Duration) error {
+	for try := 1; ; try++ {
+		began := time.Now()
+		err := s.attempt(ctx, w, params, try > 1, timeout)
+		after, again := s.again(err)
+		if !again {
+			return err
+		}
+		open := s.isOpen(w)
+		if open && time.Since(began) >= steady {
+			try = 1
+		}
+		if open {
+			s.c.ev.note(Event{Kind: BrokenSubscription, Method: methodListen, ID: NewID(w.id), Err: err}, nil)
+		}
+		wait := maxReopen
+		if try <= 6 {
+			wait = firstReopen << (try - 1)
+		}
+		wait = max(after, wait-rand.N(wait/2)) // clients that lost a server together do not come back together
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		case <-s.c.ctx.Done():
+		}
+		t.Stop()
+		if w, err = s.c.beginFor(ctx, methodListen, nil, s); err != nil {
+			return err
+		}
+	}
+}
+
+// attempt sends the request once. An attempt to open the stream again that is
+// not acknowledged in time is given up.
+func (s *Subscription) attempt(ctx context.Context, w *call, params wire.Appender, again bool, timeout time.Duration) error {
+	if again && timeout > 0 {
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		t := time.AfterFunc(timeout, func() {
+			if !s.isOpen(w) {
+				cancel(&TimeoutError{Method: methodListen, ID: NewID(w.id), After: timeout})
+			}
+		})
+		defer t.Stop()
+		defer cancel(nil)
+	}
+	err := s.c.sendCall(ctx, w, params)
+	if err == nil {
+		s.tell(w)
+		err = s.c.wait(ctx, w)
+	}
+	return err
+}
+
+// isOpen reports whether a request is the one that was acknowledged last.
+func (s *Subscription) isOpen(w *call) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.acked == w.id
+}
+
+// again reports whether it makes sense to open the stream again after an error,
+// and when at the earliest.
+func (s *Subscription) again(err error) (after time.Duration, ok bool) {
+	s.mu.Lock()
+	acked := s.acked != 0
+	s.mu.Unlock()
+	if err == nil || !acked || s.closed.Load() || !s.c.rules.CallStreams || s.c.State() >= Draining {
+		return 0, false
+	}
+	if _, late := errors.AsType[*TimeoutError](err); late {
+		return 0, true
+	}
+	var p Passing
+	if !errors.As(err, &p) {
+		return 0, false
+	}
+	return p.Passes()
+}
+
 var errNoAck = NewError(CodeInternalError, "the server ended the subscription without acknowledging it")
 
-// ID is the id of the listen request, which its notifications name.
-func (s *Subscription) ID() ID { return s.id }
+// ID is the id of the listen request, which its notifications name: another one
+// when the stream was opened again.
+func (s *Subscription) ID() ID {
+	if s.c == nil {
+		return s.id
+	}
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	return s.id
+}
 
 // Honoured is what the server acknowledged: the notifications object.
 func (s *Subscription) Honoured() wire.Raw {
@@ -667,24 +768,30 @@ func (s *Subscription) Err() error {
 // Close ends the subscription and tells the server. It does not wait for
 // either.
 func (s *Subscription) Close() {
-	if s.w == nil {
+	if s.c == nil {
 		if s.finish(nil) && s.end != nil {
 			s.end()
 		}
 		return
 	}
-	if s.c.giveUp(s.w) {
-		s.closed.Store(true)
-		s.tell()
-		s.c.complete(s.w, nil, false)
+	s.closed.Store(true)
+	s.c.mu.Lock()
+	w := s.w
+	s.c.mu.Unlock()
+	if s.c.giveUp(w) {
+		s.tell(w)
+		s.c.complete(w, nil, false)
+		return
 	}
+	s.finish(nil) // where it has not ended it is being opened again
+	s.cancel()
 }
 
 // tell tells the server that the subscription was closed, if it was and the
 // server knows it: whichever of the two comes last.
-func (s *Subscription) tell() {
-	if s.closed.Load() && s.w.sent.Load() && s.told.CompareAndSwap(false, true) {
-		s.c.sendCancelled(s.w, "the client stopped listening")
+func (s *Subscription) tell(w *call) {
+	if s.closed.Load() && w.sent.Load() && s.told.Swap(w.id) != w.id {
+		s.c.sendCancelled(w, "the client stopped listening")
 	}
 }
 
@@ -704,7 +811,7 @@ func (s *Subscription) finish(err error) bool {
 // what an older server is asked in its stead: honours is the notifications object
 // that is acknowledged, end is called once when the subscription is closed.
 func NewSubscription(id ID, honours wire.Raw, end func()) *Subscription {
-	s := &Subscription{id: id, honours: honours, acked: true, end: end, ack: make(chan struct{}), done: make(chan struct{}), cancel: func() {}}
+	s := &Subscription{id: id, honours: honours, end: end, ack: make(chan struct{}), done: make(chan struct{}), cancel: func() {}}
 	close(s.ack)
 	return s
 }
@@ -736,12 +843,7 @@ func (c *Conn) routeSubscription(env *envelope) bool {
 	method, params := env.method, env.params
 	c.queue.put(method, len(env.data), func() {
 		if method == methodAcknowledged {
-			s.mu.Lock()
-			if !s.acked {
-				s.acked, s.honours = true, params.Get("notifications").Clone()
-				close(s.ack)
-			}
-			s.mu.Unlock()
+			s.acknowledged(n, params.Get("notifications"))
 			return
 		}
 		if s.f == nil {
@@ -755,6 +857,23 @@ func (c *Conn) routeSubscription(env *envelope) bool {
 		s.f(method, params)
 	})
 	return true
+}
+
+// acknowledged takes the acknowledgement of a request. A second one is ignored.
+func (s *Subscription) acknowledged(id int64, honours wire.Raw) {
+	s.mu.Lock()
+	before := s.acked
+	if before != id {
+		s.acked, s.honours = id, honours.Clone()
+	}
+	s.mu.Unlock()
+	switch before {
+	case 0:
+		close(s.ack)
+	case id:
+	default:
+		s.c.ev.note(Event{Kind: ReopenedSubscription, Method: methodListen, ID: NewID(id)}, nil)
+	}
 }
 
 // endSubscription is the server's cancellation of a listen of ours.

@@ -32,6 +32,9 @@ func (e *RequestError) Error() string { return fmt.Sprintf("%s %s: %v", e.Method
 // Unwrap returns the cause.
 func (e *RequestError) Unwrap() error { return e.Err }
 
+// Passes says that another try may do.
+func (e *RequestError) Passes() (time.Duration, bool) { return 0, true }
+
 // StatusError is a response whose status is a failure. Where it holds an
 // answer of the peer the error of the call is that, a *jsonrpc.Error, and this
 // its cause.
@@ -74,6 +77,12 @@ func (e *StatusError) Error() string {
 		b.WriteString(": " + e.Body)
 	}
 	return b.String()
+}
+
+// Passes reports whether the server, or what is in front of it, may do better
+// soon: 408, 429 and 500 and above.
+func (e *StatusError) Passes() (time.Duration, bool) {
+	return e.RetryAfter, e.Status >= 500 || e.Status == http.StatusRequestTimeout || e.Status == http.StatusTooManyRequests
 }
 
 // RedirectError is a redirect that was not followed.
@@ -132,6 +141,11 @@ func (e *NoAnswerError) Error() string {
 
 // Unwrap returns what ended the response.
 func (e *NoAnswerError) Unwrap() error { return e.Err }
+
+// Passes reports whether it was a stream that broke, or was closed.
+func (e *NoAnswerError) Passes() (time.Duration, bool) {
+	return 0, e.Err != nil && !errors.Is(e.Err, jsonrpc.ErrTooLong)
+}
 
 // OutcomeUnknownError is a call whose connection broke after the server may
 // have got it. It was not made again, since it may not be safe to make twice.

@@ -316,19 +316,6 @@ func TestClientSubscriptions(t *testing.T) {
 		require.NoError(t, sub.Err())
 		require.Empty(t, s.of("notifications/cancelled"))
 	})
-	bubble(t, "one that breaks is not opened again by itself", func(t *testing.T, s *script, e *Endpoint) {
-		s.on["subscriptions/listen"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
-			stream(w)(ack(m))
-			time.Sleep(time.Minute)
-			panic(http.ErrAbortHandler)
-		}
-		r := connectModern(t, e, modern.Client{})
-		sub, err := r.Listen(t.Context(), &modern.SubscriptionsListenParams{})
-		require.NoError(t, err)
-		<-sub.Done()
-		require.Error(t, sub.Err())
-		require.Len(t, s.of("subscriptions/listen"), 1)
-	})
 	bubble(t, "one that the server ends", func(t *testing.T, s *script, e *Endpoint) {
 		s.on["subscriptions/listen"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
 			stream(w)(ack(m) + event(rpcResult(m.ID, `{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":`+string(m.ID)+`}}`)))
