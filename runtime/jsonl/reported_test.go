@@ -704,7 +704,7 @@ func fallsBack(t *testing.T, id, code string) {
 			_, _ = io.WriteString(toClient, answer+"\n")
 		}
 	})
-	conn, err := compat.Dial(t.Context(), jsonl.Pipe(fromServer, toServer), modern.Client{}, old.Client{})
+	conn, err := compat.DialRevisions(t.Context(), jsonl.Pipe(fromServer, toServer), modern.Client{}, old.Client{})
 	require.NoError(t, err)
 	c, err := old.Join(t.Context(), conn, old.Client{})
 	require.NoError(t, err)

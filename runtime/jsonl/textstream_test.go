@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -229,4 +230,69 @@ func (letters) Read(p []byte) (int, error) {
 		p[i] = 'a' + byte(i%26)
 	}
 	return len(p), nil
+}
+
+// exits ends the goroutine that reads it, as a test's FailNow does.
+type exits struct{}
+
+func (exits) Read([]byte) (int, error) {
+	runtime.Goexit()
+	return 0, nil
+}
+
+// TestTextStreamThatEndsItsGoroutine: half an answer cannot be taken back, so the
+// link ends with it, and the process lives on.
+func TestTextStreamThatEndsItsGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{Reader: io.MultiReader(strings.NewReader("start"), exits{})}
+		client, srv := jsonl.InMemory()
+		served := make(chan error, 1)
+		go func() { served <- jsonrpc.Serve(t.Context(), srv, streaming(func(string) io.Reader { return src })) }()
+		r, err := old.Connect(t.Context(), client, old.Client{})
+		require.NoError(t, err)
+		_, err = r.CallTool(t.Context(), &old.CallToolParams{Name: "x"})
+		require.ErrorIs(t, err, jsonrpc.ErrClosed)
+		require.Error(t, <-served)
+		require.Equal(t, 1, src.closed)
+		require.NoError(t, r.Close())
+	})
+}
+
+// TestClosingWithAPendingCall: the server hears that nobody waits for it any
+// more, so that it ends at once and not when its time to finish is over.
+func TestClosingWithAPendingCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, srv := jsonl.InMemory()
+		s := oldServer(nil).(old.Server)
+		running := make(chan struct{}, 2)
+		reasons := make(chan error, 2)
+		s.CallTool = func(ctx context.Context, _ *old.CallToolParams) (*old.CallToolResult, error) {
+			running <- struct{}{}
+			<-ctx.Done()
+			reasons <- jsonrpc.PeerOf(ctx).Cause()
+			return nil, ctx.Err()
+		}
+		served := make(chan error, 1)
+		go func() { served <- jsonrpc.Serve(t.Context(), srv, s) }()
+		r, err := old.Connect(t.Context(), client, old.Client{})
+		require.NoError(t, err)
+		pending := make(chan error, 2)
+		for range 2 {
+			go func() {
+				_, err := r.CallTool(t.Context(), &old.CallToolParams{Name: "x"})
+				pending <- err
+			}()
+		}
+		<-running
+		<-running
+		begun := time.Now()
+		require.NoError(t, r.Close())
+		require.NoError(t, <-served)
+		require.Less(t, time.Since(begun), 10*time.Millisecond)
+		for range 2 {
+			require.ErrorIs(t, <-pending, jsonrpc.ErrClosed)
+			var ce *jsonrpc.CanceledError
+			require.ErrorAs(t, <-reasons, &ce)
+		}
+	})
 }

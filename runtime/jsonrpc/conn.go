@@ -486,6 +486,15 @@ func (c *Conn) shut(cause error) {
 	c.mu.Unlock()
 
 	c.cancel() // first, so that nothing here waits for a peer that does not read
+	if cause == nil && c.side == ClientSide && c.link != nil && !c.rules.CallStreams {
+		// A server that still hears of it need not finish what nobody waits for
+		// before it ends.
+		for _, w := range calls {
+			if w.in == nil {
+				c.sendCancelled(w, "the connection is closed")
+			}
+		}
+	}
 	closed := &ClosedError{Cause: cause}
 	for _, w := range calls {
 		c.complete(w, &CallError{Method: w.method, ID: NewID(w.id), Stage: w.stageNow(), Err: closed}, false)
