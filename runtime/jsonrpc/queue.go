@@ -8,6 +8,7 @@ import (
 
 const (
 	overtakeAfter = 2 * time.Millisecond // an answer waits this long for a handler that does not return
+	maxLate       = 20                   // such waits that are not counted, on a machine that is late with them
 	maxQueueBytes = 16 << 20             // of messages in the queue
 )
 
@@ -34,7 +35,9 @@ type queue struct {
 	inHand  uint64 // the one whose handler runs, 0 for none
 	held    []heldAnswer
 	timer   *time.Timer
-	tick    uint64 // inHand at the last tick
+	due     time.Time // of the timer
+	late    int       // ticks in a row that came late
+	tick    uint64    // inHand at the last tick
 }
 
 type heldAnswer struct {
@@ -157,28 +160,38 @@ func (q *queue) answer(w *call, err error) {
 	}
 	q.held = append(q.held, heldAnswer{after: q.seq, w: w, err: err})
 	if len(q.held) == 1 {
-		q.tick = q.inHand
-		if q.timer == nil {
-			q.timer = time.AfterFunc(overtakeAfter, q.overtake)
-		} else {
-			q.timer.Reset(overtakeAfter)
-		}
+		q.late = 0
+		q.await()
 	}
 	q.mu.Unlock()
 }
 
+// await sets the timer. q.mu is held.
+func (q *queue) await() {
+	q.tick, q.due = q.inHand, time.Now().Add(overtakeAfter)
+	if q.timer == nil {
+		q.timer = time.AfterFunc(overtakeAfter, q.overtake)
+	} else {
+		q.timer.Reset(overtakeAfter)
+	}
+}
+
 // overtake lets the answers go that wait for a handler that was running at the
 // last tick already. One that has not begun is not slow: on a busy machine it
-// waits for its turn as everybody does.
+// waits for its turn as everybody does. And where the tick itself came late, the
+// handler may not have run either.
 func (q *queue) overtake() {
 	q.mu.Lock()
 	if len(q.held) == 0 {
 		q.mu.Unlock()
 		return
 	}
-	if q.inHand == 0 || q.inHand != q.tick {
-		q.tick = q.inHand
-		q.timer.Reset(overtakeAfter)
+	busy := q.late < maxLate && time.Since(q.due) > overtakeAfter
+	if busy {
+		q.late++
+	}
+	if q.inHand == 0 || q.inHand != q.tick || busy {
+		q.await()
 		q.mu.Unlock()
 		return
 	}
