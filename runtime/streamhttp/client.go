@@ -245,6 +245,7 @@ type Link struct {
 	closed    bool
 	calls     map[*flight]struct{}
 	session   session
+	kept      kept
 	events    *oldStream // of HTTP+SSE, nil while the link is not of it
 	err       error      // why the link ended by itself
 	again     *restart   // of a session that is being begun again
@@ -432,7 +433,7 @@ const (
 	StreamOpened    NoticeKind = iota // the GET stream is open
 	StreamLost                        // it ended, and will be opened again
 	StreamGivenUp                     // the server has none, or will not give it
-	SessionLost                       // the server has forgotten the session; a new one was begun, and all that the old one held is gone
+	SessionLost                       // the server has forgotten the session; a new one was begun, which gets the log level and the subscriptions of the old one; all else that it held is gone, and what changed meanwhile was not told
 	CallResumed                       // the stream of a call broke and was taken up again
 	CallReissued                      // a call that may be made twice was made again, with a new id
 	ToolsRefreshed                    // the server refused the headers of a call, so the tools were listed again
@@ -440,12 +441,13 @@ const (
 	WrongAnswer                       // an answer that does not belong to its stream was dropped
 	ProxySuspected                    // something on the way holds back events
 	EventIDUnusable                   // a stream ended behind an event whose id cannot be sent back, so it is not taken up behind it
+	NotRestored                       // a new session did not take the log level or a subscription of the lost one
 	noticeKinds
 )
 
 var noticeNames = [noticeKinds]string{
 	"stream opened", "stream lost", "stream given up", "session lost", "call resumed", "call reissued", "tools refreshed", "tool dropped",
-	"wrong answer", "proxy suspected", "event id unusable",
+	"wrong answer", "proxy suspected", "event id unusable", "not restored",
 }
 
 // String is the kind in words.

@@ -55,9 +55,11 @@ type flight struct {
 	id     jsonrpc.ID // the caller's
 	wireID jsonrpc.ID // what was sent: another one when it was made again
 	tool   string     // of a tools/call
+	keeps  string     // what the session is to keep: a resource, or a log level
 	// stateless: the request stands alone.
 	stateless bool
 	keep      bool // an answer is kept here and not handed on
+	once      bool // it is not made again in a new session
 	begun     atomic.Bool
 	taken     atomic.Bool
 
@@ -79,6 +81,9 @@ func (x *flight) Reply(ctx context.Context, f jsonrpc.Frame) error {
 
 // Detach has nothing to do: a client's receiver does not block.
 func (x *flight) Detach() {}
+
+// Waiter is the call whose stream this is, for jsonrpc.Carried.
+func (x *flight) Waiter() jsonrpc.Waiter { return x.w }
 
 // enter registers a flight, so that Wake and Close can end it.
 func (l *Link) enter(x *flight) bool {
@@ -127,7 +132,7 @@ func (l *Link) Wake(w jsonrpc.Waiter) {
 // Call sends a request and reads the response until the answer is there.
 func (l *Link) Call(ctx context.Context, f jsonrpc.Frame, w jsonrpc.Waiter) error {
 	hd := readOutgoing(f.Data)
-	x := &flight{l: l, w: w, method: hd.method, id: hd.id, stateless: hd.stated}
+	x := &flight{l: l, w: w, method: hd.method, id: hd.id, stateless: hd.stated, keeps: hd.keeps()}
 	err := l.fly(ctx, x, f, &hd)
 	switch {
 	case err == nil, w.Done():
@@ -214,7 +219,7 @@ func (l *Link) call(ctx context.Context, x *flight, f jsonrpc.Frame, hd *outgoin
 		}
 		rpc, _ := err.(*jsonrpc.Error)
 		switch {
-		case refusal(err) == http.StatusNotFound && s != nil && s.id != "" && !restarted:
+		case refusal(err) == http.StatusNotFound && s != nil && s.id != "" && !restarted && !x.once:
 			// The session is gone (basic/transports, session management);
 			// the request was not looked at.
 			restarted = true
@@ -489,11 +494,12 @@ func (p *pace) wait(rd *sse.Reader, refused bool) time.Duration {
 // fails: the stream went with it. Specification: basic/transports,
 // resumability and redelivery.
 func (l *Link) resume(ctx context.Context, s *session, id string, rd *sse.Reader, p *pace, lost *NoAnswerError) (*http.Response, error) {
+	var after time.Duration // as a refusal says
 	for refused := 0; ; {
 		if p.tries++; p.tries > maxResumes || refused == maxRefused {
 			return nil, lost
 		}
-		if err := sleep(ctx, p.wait(rd, refused > 0)); err != nil {
+		if err := sleep(ctx, max(p.wait(rd, refused > 0), after)); err != nil {
 			return nil, err
 		}
 		resp, err := l.get(ctx, s, id)
@@ -507,9 +513,9 @@ func (l *Link) resume(ctx context.Context, s *session, id string, rd *sse.Reader
 		if !transient(err) {
 			return nil, lost
 		}
-		refused++
-		if statusOf(err) != 0 {
-			refused = 0
+		refused, after = refused+1, 0
+		if e, ok := errors.AsType[*StatusError](err); ok {
+			refused, after = 0, e.RetryAfter
 		}
 	}
 }
@@ -652,6 +658,9 @@ func (x *flight) deliver(data []byte, owned bool, resp *http.Response) {
 	if x.method == methodInitialize {
 		x.answer = bytes.Clone(f.Data)
 	}
+	if x.keeps != "" && !p.failed {
+		l.keep(x.method, x.keeps)
+	}
 	x.answered = true
 	l.r.Receive(l.ctx, x, f, false)
 }
@@ -713,8 +722,9 @@ func refusal(err error) int {
 
 // transient reports whether what failed may succeed later.
 func transient(err error) bool {
-	if status := statusOf(err); status != 0 {
-		return status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests
+	if e, ok := errors.AsType[*StatusError](err); ok {
+		_, passes := e.Passes()
+		return passes
 	}
 	_, ok := errors.AsType[*RequestError](err)
 	return ok

@@ -17,6 +17,7 @@ type outgoing struct {
 	version string // that version
 	name    string // what Mcp-Name repeats
 	named   bool   // there is one
+	about   string // the resource or the level that a session is to keep
 	args    wire.Raw
 }
 
@@ -66,7 +67,7 @@ func (o *outgoing) read(d *wire.Dec) error {
 }
 
 func (o *outgoing) readParams(d *wire.Dec) error {
-	member := NameMember(o.method) // the method came first in what we write
+	member, about := NameMember(o.method), keptMember(o.method) // the method came first in what we write
 	if err := d.ObjBegin(); err != nil {
 		return err
 	}
@@ -81,6 +82,8 @@ func (o *outgoing) readParams(d *wire.Dec) error {
 		case string(k) == member && d.Kind() == wire.KindString:
 			o.named = true
 			o.name, err = d.Str()
+		case string(k) == about && d.Kind() == wire.KindString:
+			o.about, err = d.Str()
 		case string(k) == "arguments":
 			o.args, err = d.Raw()
 		default:

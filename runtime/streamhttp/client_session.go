@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
@@ -18,6 +20,9 @@ import (
 const (
 	methodInitialized = "notifications/initialized"
 	methodCancelled   = "notifications/cancelled"
+	methodSetLevel    = "logging/setLevel"
+	methodSubscribe   = "resources/subscribe"
+	methodUnsubscribe = "resources/unsubscribe"
 
 	firstReopen = 500 * time.Millisecond
 	maxReopen   = 30 * time.Second
@@ -38,7 +43,7 @@ func (l *Link) pendSession(x *flight, request []byte, header []string) {
 	if !ok {
 		return
 	}
-	rules, _ := revision.For(version)
+	rules := revision.Like(version, false)
 	if rules.HTTP.TwoEndpoints {
 		// That revision knows nothing of this transport; a server that speaks
 		// it here does as the first one that does.
@@ -59,6 +64,7 @@ func (l *Link) pendSession(x *flight, request []byte, header []string) {
 	s.initialized = l.session.initialized
 	if x.w != nil { // not one that replaces a lost one
 		s.initialized = nil
+		l.kept = kept{}
 	} else if old := &l.session; old.early(s.began) {
 		s.lost = old.lost + 1
 	}
@@ -378,8 +384,12 @@ func (l *Link) restart(ctx context.Context, lost int) error {
 			}
 			l.mu.Lock()
 			l.again = nil
+			epoch := l.session.epoch
 			l.mu.Unlock()
 			close(again.done)
+			if again.err == nil {
+				l.restore(epoch)
+			}
 		}()
 	}
 	l.mu.Unlock()
@@ -420,8 +430,115 @@ func (l *Link) handshake(ctx context.Context, old session) error {
 	}
 	if old.initialized != nil { // else its caller sends it
 		l.ready(s.epoch, old.initialized)
+		l.restoreLevel(ctx)
 	}
 	return nil
+}
+
+// kept is what the caller asked of a session and a new one is asked for again.
+type kept struct {
+	level string              // of the log, "" if it was not set
+	uris  map[string]struct{} // of the resources that are subscribed to
+	bytes int                 // of the URIs
+}
+
+// The bounds of what is kept of a session, which are those of a server of ours.
+const (
+	maxKeptURIs  = 10_000
+	maxKeptBytes = 1 << 20
+)
+
+// keptMember is the member of a method's params that a session is to keep, ""
+// for a method without.
+func keptMember(method string) string {
+	switch method {
+	case methodSubscribe, methodUnsubscribe:
+		return "uri"
+	case methodSetLevel:
+		return "level"
+	}
+	return ""
+}
+
+// keeps is what a session is to keep of a request, "" for nothing.
+func (o *outgoing) keeps() string {
+	if o.stated {
+		return ""
+	}
+	return o.about
+}
+
+// keep notes what the server granted. What is beyond the bounds is not asked for
+// again.
+func (l *Link) keep(method, what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := &l.kept
+	_, has := k.uris[what]
+	switch {
+	case method == methodSetLevel:
+		k.level = what
+	case method == methodSubscribe && !has && len(k.uris) < maxKeptURIs && k.bytes+len(what) <= maxKeptBytes:
+		if k.uris == nil {
+			k.uris = map[string]struct{}{}
+		}
+		k.uris[what] = struct{}{}
+		k.bytes += len(what)
+	case method == methodUnsubscribe && has:
+		delete(k.uris, what)
+		k.bytes -= len(what)
+	}
+}
+
+// restoreLevel asks a new session for the log level of the lost one.
+func (l *Link) restoreLevel(ctx context.Context) {
+	l.mu.Lock()
+	level := l.kept.level
+	l.mu.Unlock()
+	if level != "" {
+		l.renew(ctx, methodSetLevel, level)
+	}
+}
+
+// restore subscribes in a new session to what the lost one was subscribed to,
+// for as long as that is wanted. Calls go on meanwhile.
+func (l *Link) restore(epoch int) {
+	l.mu.Lock()
+	uris := slices.Sorted(maps.Keys(l.kept.uris))
+	l.mu.Unlock()
+	state := func(uri string) (wanted, current bool) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		_, wanted = l.kept.uris[uri]
+		return wanted, !l.closed && l.session.epoch == epoch
+	}
+	for _, uri := range uris {
+		wanted, current := state(uri)
+		if !current {
+			return
+		}
+		if !wanted {
+			continue
+		}
+		l.renew(l.ctx, methodSubscribe, uri)
+		if wanted, current = state(uri); !wanted && current { // it was given up meanwhile
+			l.renew(l.ctx, methodUnsubscribe, uri)
+		}
+	}
+}
+
+// renew makes a request for a new session. One that is lost as well is left to
+// the next call.
+func (l *Link) renew(ctx context.Context, method, what string) {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	params := wire.AppendString([]byte(`{"`+keptMember(method)+`":`), what)
+	data := jsonrpc.AppendRequest(nil, l.newID(), method, wire.Raw(append(params, '}')))
+	hd := readOutgoing(data)
+	_, err := l.askAs(ctx, &flight{l: l, method: method, id: hd.id, keep: true, once: true}, &hd, data)
+	if err != nil && l.ctx.Err() == nil {
+		l.notice(Notice{Kind: NotRestored, Method: method, Err: fmt.Errorf("%q: %w", clipValue(what), err)})
+	}
 }
 
 // endSession tells the server that the session is over. A server may refuse

@@ -249,7 +249,7 @@ func (l *Link) fallback(ctx context.Context, x *flight, f jsonrpc.Frame, refused
 		return false, nil
 	}
 	version, _ := wire.Raw(f.Data).Get("params").Get("protocolVersion").Str()
-	rules, _ := revision.For(version)
+	rules := revision.Like(version, false)
 	if !rules.HTTP.FallbackAny4xx && !rules.HTTP.TwoEndpoints && status != http.StatusBadRequest && status != http.StatusNotFound && status != http.StatusMethodNotAllowed {
 		return false, nil
 	}

@@ -169,7 +169,12 @@ func (l *Link) askFor(ctx context.Context, method string, params wire.Raw, state
 func (l *Link) ask(ctx context.Context, data []byte, stateless bool) (wire.Raw, error) {
 	hd := readOutgoing(data)
 	x := &flight{l: l, method: hd.method, id: hd.id, stateless: stateless, keep: true}
-	if err := l.fly(ctx, x, jsonrpc.Frame{Data: bytes.Clone(data)}, &hd); err != nil {
+	return l.askAs(ctx, x, &hd, data)
+}
+
+// askAs is ask for a flight.
+func (l *Link) askAs(ctx context.Context, x *flight, hd *outgoing, data []byte) (wire.Raw, error) {
+	if err := l.fly(ctx, x, jsonrpc.Frame{Data: bytes.Clone(data)}, hd); err != nil {
 		return nil, err
 	}
 	env, err := jsonrpc.ParseEnvelope(x.answer)
