@@ -82,7 +82,8 @@ type HandlerOptions struct {
 	// ParamHeaders names the arguments of a tool that the Mcp-Param-*
 	// headers of its calls repeat (2026-07-28). nil asks the server's own
 	// tools/list, as the client whose call it is, and keeps what that says
-	// for as long as it allows, at least a second.
+	// for as long as it allows, at least a second. A call is answered with 503
+	// when this fails, or the first list does.
 	ParamHeaders func(ctx context.Context, tool string) (ParamHeaders, error)
 	// Logger gets what goes wrong here and what is refused, the latter at
 	// debug level; no ids of sessions, no headers and no bodies. nil is
@@ -127,7 +128,7 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 // as it is read, whichever of these it is; one that cannot be written to its end
 // ends in a panic with http.ErrAbortHandler, so that the client notices, which
 // middleware has to let pass. What pages of other origins need beside
-// AllowedOrigins (CORS) is for middleware, as is authorization, which names who
+// AllowedOrigins is for CORS, and authorization is for middleware, which names who
 // is behind a request with jsonrpc.WithPrincipal.
 //
 // Specification: basic/transports (stateful revisions),
@@ -199,7 +200,8 @@ func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
 }
 
 // probe finds out which revisions the chooser serves, by asking what it would
-// choose for each.
+// choose for each. One that the runtime has no rules of (a draft's) is found as
+// that which its kind falls back on; its service knows its rules.
 func (h *Handler) probe() {
 	c := jsonrpc.NewConn(nil, h.ch, jsonrpc.ServerSide)
 	for _, rev := range revision.All() {
@@ -208,13 +210,12 @@ func (h *Handler) probe() {
 		if rules.Stateless {
 			f = &jsonrpc.Peek{Method: methodDiscover, Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"` + metaVersion + `":"` + rev + `","` + metaCapabilities + `":{}}}}`)}
 		}
-		svc := h.ch.Choose(c, f)
-		switch {
-		case svc == nil || svc.Revision() != rev:
-		case rules.Stateless:
+		switch svc := h.ch.Choose(c, f); {
+		case svc == nil:
+		case !svc.Rules().Stateless:
+			h.legacy[svc.Revision()] = svc
+		case svc.Revision() == rev || h.modern == nil:
 			h.modern = svc // the newest
-		default:
-			h.legacy[rev] = svc
 		}
 	}
 	if h.modern == nil && len(h.legacy) == 0 {

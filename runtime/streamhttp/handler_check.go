@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
@@ -225,18 +226,32 @@ func (p *post) readBody() ([]byte, error) {
 // client speaks a stateless revision, or nothing else is served.
 // (2026-07-28: basic/transports/streamable-http)
 func (h *Handler) statelessOnly(r *http.Request) bool {
-	return len(h.legacy) == 0 || stateless(r.Header.Get(HeaderProtocolVersion))
+	return len(h.legacy) == 0 || h.isStateless(r.Header.Get(HeaderProtocolVersion))
 }
 
-func stateless(version string) bool {
-	rules, known := revision.For(version)
+// isStateless reports whether a version is that of a stateless revision.
+func (h *Handler) isStateless(version string) bool {
+	rules, known := h.rulesOf(version)
 	return known && rules.Stateless
+}
+
+// rulesOf returns the rules of a version, as what is served says them. It is
+// false for a version that neither this handler nor the runtime knows.
+func (h *Handler) rulesOf(version string) (*revision.Rules, bool) {
+	if svc := h.legacy[version]; svc != nil {
+		return svc.Rules(), true
+	}
+	if h.modern != nil && version == h.modern.Revision() {
+		return h.modern.Rules(), true
+	}
+	return revision.For(version)
 }
 
 // checkHeaders holds the headers of a stateless request against its body, in
 // the order that single faults are told apart by. What the connection is to
 // say (the _meta is not complete, the version not supported, the method not
-// found) it leaves to that. Errors are *jsonrpc.Error with -32020.
+// found) it leaves to that. Errors are *jsonrpc.Error with -32020, or with -32603
+// where it could not find out.
 // Specification: basic/transports/streamable-http, server validation.
 func (h *Handler) checkHeaders(ctx context.Context, hdr http.Header, hd *head) *jsonrpc.Error {
 	version, err := oneValue(hdr, HeaderProtocolVersion)
@@ -262,7 +277,10 @@ func (h *Handler) checkHeaders(ctx context.Context, hdr http.Header, hd *head) *
 		return mismatch(err)
 	}
 	if hd.method == methodToolsCall && handled {
-		if err := h.checkParams(ctx, hdr, hd); err != nil {
+		switch err := h.checkParams(ctx, hdr, hd); {
+		case err == errToolsUnknown:
+			return jsonrpc.NewError(jsonrpc.CodeInternalError, err.Error())
+		case err != nil:
 			return mismatch(err)
 		}
 	}
@@ -288,7 +306,7 @@ func (h *Handler) notAllowed(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, id jsonrpc.ID, e *jsonrpc.Error) {
 	h.log.Debug("request refused", "method", r.Method, "status", status, "reason", e.Message)
 	b := append(make([]byte, 0, 256), `{"jsonrpc":"2.0"`...)
-	rules, known := revision.For(r.Header.Get(HeaderProtocolVersion))
+	rules, known := h.rulesOf(r.Header.Get(HeaderProtocolVersion))
 	if !id.IsZero() || known && !rules.AbsentID {
 		b = id.AppendJSON(append(b, `,"id":`...))
 	}
@@ -311,12 +329,11 @@ func writeJSON(w http.ResponseWriter, status int, data []byte) {
 
 // versions lists the revisions that are served, newest first.
 func (h *Handler) versions() []string {
-	var all []string
-	for _, rev := range revision.All() {
-		if h.legacy[rev] != nil || h.modern != nil && h.modern.Revision() == rev {
-			all = append(all, rev)
-		}
+	all := slices.Collect(maps.Keys(h.legacy))
+	if h.modern != nil {
+		all = append(all, h.modern.Revision())
 	}
+	slices.Sort(all)
 	slices.Reverse(all)
 	return all
 }

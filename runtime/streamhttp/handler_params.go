@@ -3,6 +3,7 @@ package streamhttp
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -44,6 +45,8 @@ const (
 
 // checkParams holds the Mcp-Param-* headers of a call against its arguments. A
 // table that speaks against the call may be out of date: then it is made again.
+// Without one nothing can be held against anything, and the call is refused
+// (errToolsUnknown).
 func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) error {
 	raw := hd.params.Get("name")
 	if raw.Kind() != wire.KindString {
@@ -54,7 +57,7 @@ func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) er
 		params, err := h.o.ParamHeaders(ctx, tool)
 		if err != nil {
 			h.log.Warn("the header parameters of a tool are not known", "err", err)
-			return nil
+			return errToolsUnknown
 		}
 		return params.Check(hdr, hd.params.Get("arguments"))
 	}
@@ -62,6 +65,9 @@ func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) er
 	t := h.params.get(jsonrpc.Principal(ctx))
 	if t == nil || now.After(t.until) {
 		t = h.listTools(ctx, t)
+	}
+	if t == nil {
+		return errToolsUnknown
 	}
 	err := t.check(raw, hdr, hd)
 	for range 2 { // the list that is being made may be older than the call as well
@@ -119,8 +125,7 @@ func (p *paramTables) put(principal string, public bool, t *paramTable) {
 
 // listTools makes a new table, as the client of ctx; one request at a time asks
 // for it, and the others wait. What a client does cannot break the list off.
-// Where it fails the last table stays; a server that never listed its tools
-// has none with headers.
+// Where it fails the last table stays, nil if there was none.
 func (h *Handler) listTools(ctx context.Context, last *paramTable) *paramTable {
 	p, who := &h.params, jsonrpc.Principal(ctx)
 	p.mu.Lock()
@@ -153,21 +158,20 @@ func (h *Handler) listTools(ctx context.Context, last *paramTable) *paramTable {
 		end()
 	}()
 	if t = h.askForTools(l.ctx); t == nil {
-		h.log.Warn("the tools could not be listed: headers of arguments are held against what was listed before")
+		h.log.Warn("the tools could not be listed: headers of arguments are held against what was listed before, and calls are refused if that was nothing")
 	}
 	return t.or(last)
 }
 
 // or is t, or what is there in its place.
 func (t *paramTable) or(last *paramTable) *paramTable {
-	switch {
-	case t != nil:
+	if t != nil {
 		return t
-	case last != nil:
-		return last
 	}
-	return &paramTable{}
+	return last
 }
+
+var errToolsUnknown = errors.New("the tools could not be listed, so that it is not known which arguments headers repeat")
 
 // askForTools asks the server for its tools and remembers what they say. It is
 // nil, and nothing is remembered, unless there is an answer for each page.

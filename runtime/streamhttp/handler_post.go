@@ -278,7 +278,7 @@ func (h *Handler) isModern(hdr http.Header, hd *head) bool {
 	switch {
 	case h.modern == nil:
 		return false
-	case len(h.legacy) == 0 || hd.stated || stateless(version):
+	case len(h.legacy) == 0 || hd.stated || h.isStateless(version):
 		return true
 	case hd.method == methodInitialize || len(hdr[HeaderSessionID]) > 0 || version == "":
 		return false
@@ -304,7 +304,11 @@ func (p *post) routeModern() bool {
 		if hd.answer {
 			id = jsonrpc.ID{}
 		}
-		p.h.refuse(p.w, p.r, http.StatusBadRequest, id, e)
+		status := http.StatusBadRequest
+		if e.Code == jsonrpc.CodeInternalError { // it may do better soon
+			status = http.StatusServiceUnavailable
+		}
+		p.h.refuse(p.w, p.r, status, id, e)
 		return false
 	}
 	p.listen = hd.method == methodListen

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
@@ -15,19 +16,28 @@ import (
 // clients that come back.
 const answerPiece = 64 << 10
 
+// signs is what is held back of an answer that is being streamed: nothing can be
+// put into the middle of a message as a sign of life but the message itself, so
+// that one byte more of it goes when its writer pauses. It lasts for an hour of
+// the usual keep-alives, which is the most that a call lasts.
+const signs = 256
+
 // ReplyStream writes an answer piece by piece: as a chunked body, or as the last
 // message of the stream where there is one. Where that is not possible it is
 // collected first: for a client of HTTP/1.0, which would not know a body that
 // was cut, and for one that is to fetch it later. An answer that cannot be
 // written to its end ends the response in a way that the client notices.
 func (p *post) ReplyStream(ctx context.Context, write func(io.Writer) error) (err error) {
-	a := pieces{p: p, ctx: ctx}
+	a := &pieces{p: p, ctx: ctx}
 	defer func() {
+		a.stop()
 		if a.out != nil {
-			a.out.release(true) // write panicked
+			a.out.release(true) // write ended this goroutine
 		}
 	}()
-	err = write(&a)
+	a.start()
+	err = write(a)
+	a.stop()
 	if a.err != nil {
 		err = a.err
 	}
@@ -55,18 +65,73 @@ func (p *post) ReplyStream(ctx context.Context, write func(io.Writer) error) (er
 type pieces struct {
 	p     *post
 	ctx   context.Context
+	alive *time.Timer // nil without keep-alives
+
+	mu    sync.Mutex // of what follows: the timer writes too
+	over  bool       // the timer must not any more
+	wrote time.Time  // when something went out last
 	buf   []byte
 	whole bool    // all of it is to be collected
 	out   *outlet // once it has begun
 	err   error
 }
 
+// start begins to give signs of life, until stop.
+func (a *pieces) start() {
+	period := a.p.h.o.KeepAlive
+	if period <= 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.wrote = time.Now()
+	a.alive = time.AfterFunc(period, a.sign)
+}
+
+func (a *pieces) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.over = true
+	if a.alive != nil {
+		a.alive.Stop()
+	}
+}
+
+// sign gives a sign of life when nothing went out for long.
+func (a *pieces) sign() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over || a.whole || a.err != nil {
+		return
+	}
+	period := a.p.h.o.KeepAlive
+	if wait := period - time.Since(a.wrote); wait > 0 {
+		a.alive.Reset(wait)
+		return
+	}
+	a.wrote = time.Now()
+	a.alive.Reset(period)
+	if a.out == nil && !a.p.patient { // else it becomes a stream by itself, which is kept alive
+		a.err = a.begin()
+	}
+	if a.out == nil || a.err != nil || len(a.buf) == 0 {
+		return
+	}
+	if a.err = a.out.piece(a.buf[:1]); a.err == nil {
+		a.err = a.out.push()
+	}
+	a.buf = append(a.buf[:0], a.buf[1:]...)
+}
+
+// Write takes a piece. What goes out is all but the last few bytes.
 func (a *pieces) Write(b []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.err == nil && !a.whole && len(a.buf)+len(b) > answerPiece {
 		if a.out == nil {
 			a.err = a.begin()
 		}
-		a.flush()
+		a.flush(signs)
 	}
 	switch {
 	case a.err != nil:
@@ -75,22 +140,29 @@ func (a *pieces) Write(b []byte) (int, error) {
 		a.buf = append(a.buf, b...)
 	case a.out.form != formBody && (bytes.IndexByte(b, '\n') >= 0 || bytes.IndexByte(b, '\r') >= 0):
 		a.buf = appendLine(a.buf, b)
-	case len(b) >= answerPiece/2 && len(a.buf) == 0:
-		if a.err = a.out.piece(b); a.err != nil {
+	case len(b) >= answerPiece/2:
+		if a.flush(0); a.err == nil {
+			a.err = a.out.piece(b[:len(b)-signs])
+		}
+		if a.err != nil {
 			return 0, a.err
 		}
+		a.buf = append(a.buf, b[len(b)-signs:]...)
 	default:
 		a.buf = append(a.buf, b...)
 	}
 	return len(b), nil
 }
 
-// flush writes what is collected, once the answer has begun.
-func (a *pieces) flush() {
-	if a.out != nil && a.err == nil && len(a.buf) > 0 {
-		a.err = a.out.piece(a.buf)
-		a.buf = a.buf[:0]
+// flush writes what is collected but the last bytes, once the answer has begun.
+func (a *pieces) flush(keep int) {
+	n := len(a.buf) - keep
+	if a.out == nil || a.err != nil || n <= 0 {
+		return
 	}
+	a.wrote = time.Now()
+	a.err = a.out.piece(a.buf[:n])
+	a.buf = append(a.buf[:0], a.buf[n:]...)
 }
 
 // begin decides where the answer goes, and writes what precedes it there.
@@ -130,7 +202,7 @@ func (a *pieces) end() error {
 	case formLines:
 		a.buf = append(a.buf, '\n')
 	}
-	a.flush()
+	a.flush(0)
 	if a.err != nil {
 		return a.err
 	}

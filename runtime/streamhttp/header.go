@@ -92,13 +92,16 @@ func clipValue(s string) string { return s[:min(len(s), 200)] }
 
 // NameMember is the member of a method's params that Mcp-Name repeats, "" for a
 // method without that header. Specification:
-// basic/transports/streamable-http#standard-request-headers (2026-07-28).
+// basic/transports/streamable-http#standard-request-headers (2026-07-28), and for
+// the methods of tasks their extension, io.modelcontextprotocol/tasks.
 func NameMember(method string) string {
 	switch method {
 	case "tools/call", "prompts/get":
 		return "name"
 	case "resources/read":
 		return "uri"
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		return "taskId"
 	}
 	return ""
 }

@@ -80,6 +80,9 @@ func TestCheckMethodHeaders(t *testing.T) {
 		{"the name is missing", "prompts/get", `{"name":"a"}`, http.Header{"Mcp-Method": {"prompts/get"}}, "Mcp-Name: missing"},
 		{"the name differs", "prompts/get", `{"name":"a"}`, http.Header{"Mcp-Method": {"prompts/get"}, "Mcp-Name": {"A"}}, "the body's name is"},
 		{"the name is badly encoded", "prompts/get", `{"name":"a"}`, http.Header{"Mcp-Method": {"prompts/get"}, "Mcp-Name": {"=?base64?YQ?="}}, "not valid Base64"},
+		{"a task's id is its name", "tasks/get", `{"taskId":"t"}`, http.Header{"Mcp-Method": {"tasks/get"}, "Mcp-Name": {"t"}}, ""},
+		{"which updating it needs as well", "tasks/update", `{"taskId":"t"}`, http.Header{"Mcp-Method": {"tasks/update"}}, "Mcp-Name: missing"},
+		{"and cancelling", "tasks/cancel", `{"taskId":"t"}`, http.Header{"Mcp-Method": {"tasks/cancel"}, "Mcp-Name": {"u"}}, "the body's taskId is"},
 		{"a body without name is not judged", "tools/call", `{}`, http.Header{"Mcp-Method": {"tools/call"}}, ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

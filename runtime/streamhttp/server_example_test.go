@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"strings"
@@ -55,4 +56,38 @@ func ExampleListenAndServe() {
 func userOf(authorization string) (string, bool) {
 	token, ok := strings.CutPrefix(authorization, "Bearer ")
 	return "somebody", ok && token != ""
+}
+
+// Pages of https://app.example may use the server: CORS stands in front of what
+// asks for a token, since a browser's preflight has none.
+func ExampleCORS() {
+	origins := []string{"https://app.example"}
+	h := streamhttp.NewHandler(mcp.Server{Info: mcp.Implementation{Name: "s", Version: "1"}}, streamhttp.HandlerOptions{AllowedOrigins: origins})
+	defer h.Close()
+	authorized := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := userOf(r.Header.Get("Authorization")); !ok {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+	srv := httptest.NewServer(streamhttp.CORS(authorized, origins))
+	defer srv.Close()
+
+	preflight, _ := http.NewRequest(http.MethodOptions, srv.URL, nil)
+	preflight.Header.Set("Origin", "https://app.example")
+	preflight.Header.Set("Access-Control-Request-Method", "POST")
+	preflight.Header.Set("Access-Control-Request-Headers", "authorization, content-type, mcp-method")
+	res, err := http.DefaultClient.Do(preflight)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer res.Body.Close()
+	fmt.Println(res.Status)
+	fmt.Println(res.Header.Get("Access-Control-Allow-Origin"))
+	fmt.Println(res.Header.Get("Access-Control-Allow-Headers"))
+	// Output:
+	// 204 No Content
+	// https://app.example
+	// authorization, content-type, mcp-method
 }

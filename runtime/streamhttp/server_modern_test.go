@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -116,7 +117,45 @@ func TestParamHeadersFollowTheList(t *testing.T) {
 		require.Equal(t, "t", tool)
 		return nil, errors.New("not now")
 	}})
-	require.Equal(t, 200, s.post(b, hs...).StatusCode, "what is not known is not held against a call")
+	r := s.post(b, hs...)
+	require.Equal(t, 503, r.StatusCode, "what could not be held against its headers is not executed")
+	require.Equal(t, jsonrpc.CodeInternalError, r.code())
+}
+
+// TestCallBeforeToolsAreKnown holds that a call whose headers nothing is known to
+// hold against is not executed: the tools are listed first, and when that fails
+// the call is refused for the moment. What was listed before is good enough.
+func TestCallBeforeToolsAreKnown(t *testing.T) {
+	var fails atomic.Bool
+	executed := 0
+	_, m := servers(map[string]tool{"region": func(context.Context, peer) (string, error) { executed++; return "", nil }})
+	m.Options.Logger = slog.New(slog.DiscardHandler)
+	list := m.ListTools
+	m.ListTools = func(ctx context.Context, p *modern.ListToolsParams) (*modern.ListToolsResult, error) {
+		if fails.Load() {
+			return nil, errors.New("not now")
+		}
+		return list(ctx, p)
+	}
+	fails.Store(true)
+	s := serve(t, m, streamhttp.HandlerOptions{Logger: slog.New(slog.DiscardHandler)})
+	b, hs := call("1", "region", `{"region":"eu"}`)
+	wrong, right := append(hs[:3:3], "Mcp-Param-Region: us"), append(hs[:3:3], "Mcp-Param-Region: eu")
+	for _, hs := range [][]string{hs, wrong, right} {
+		r := s.post(b, hs...)
+		require.Equal(t, 503, r.StatusCode)
+		require.Equal(t, "1", r.Header.Get("Retry-After"))
+		require.Equal(t, jsonrpc.CodeInternalError, r.code())
+		require.Contains(t, r.body, `"id":1`)
+	}
+	require.Zero(t, executed)
+	fails.Store(false)
+	require.Equal(t, 400, s.post(b, wrong...).StatusCode)
+	require.Equal(t, 200, s.post(b, right...).StatusCode)
+	fails.Store(true)
+	require.Equal(t, 400, s.post(b, wrong...).StatusCode)
+	require.Equal(t, 200, s.post(b, right...).StatusCode)
+	require.Equal(t, 2, executed)
 }
 
 // TestParamHeadersAreKeptByPrincipal holds that a list which is private is not
