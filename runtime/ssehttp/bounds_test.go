@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -86,29 +87,38 @@ func TestClientThatDoesNotRead(t *testing.T) {
 // TestMessagesThatWait: at most twice as many messages as may be handled wait
 // for their answers, however quickly they come.
 func TestMessagesThatWait(t *testing.T) {
-	s := server(make(chan string, 100))
-	s.Options.MaxInFlight = 4
-	srv := httptest.NewServer(ssehttp.NewHandler(s, ssehttp.HandlerOptions{Logger: quiet, MaxOutgoing: 1 << 10}))
-	defer srv.Close()
-	defer srv.CloseClientConnections()
-	post := unread(t, srv)
-	require.Equal(t, http.StatusAccepted, post(sayInitialize))
-	require.Equal(t, http.StatusAccepted, post(call(1, strings.Repeat("x", 20<<20))))
-	require.Equal(t, http.StatusAccepted, post(call(2, strings.Repeat("x", 2<<10))))
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	statuses := map[int]int{}
-	for i := range 50 {
-		wg.Go(func() {
-			status := post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"no/such","params":{"pad":"%s"}}`, i+3, strings.Repeat("y", 1<<10)))
-			mu.Lock()
-			defer mu.Unlock()
-			statuses[status]++
-		})
-	}
-	wg.Wait()
-	require.Equal(t, 50, statuses[http.StatusAccepted]+statuses[http.StatusServiceUnavailable])
-	require.NotZero(t, statuses[http.StatusServiceUnavailable], "8 wait; what found room before is answered")
+	synctest.Test(t, func(t *testing.T) {
+		s := server(nil)
+		s.Options.MaxInFlight = 4
+		h := ssehttp.NewHandler(s, ssehttp.HandlerOptions{Logger: quiet, MaxOutgoing: 1 << 10})
+		o := openIn(t, h)
+		release := o.hold()
+		require.Equal(t, http.StatusAccepted, o.post(call(1, "is being written")))
+		synctest.Wait()
+		require.Equal(t, http.StatusAccepted, o.post(call(2, strings.Repeat("x", 2<<10)))) // waits to be
+		synctest.Wait()
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		statuses := map[int]int{}
+		for i := range 50 {
+			wg.Go(func() {
+				status := o.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"no/such"}`, i+3))
+				mu.Lock()
+				defer mu.Unlock()
+				statuses[status]++
+			})
+		}
+		wg.Wait()
+		require.Equal(t, map[int]int{http.StatusAccepted: 8, http.StatusServiceUnavailable: 42}, statuses)
+		release()
+		for range 10 {
+			o.next(t)
+		}
+		synctest.Wait()
+		require.Equal(t, http.StatusAccepted, o.post(call(60, "x")), "there is room again")
+		require.Equal(t, "60", o.next(t).Get("id").String())
+		o.end()
+	})
 }
 
 // TestBodiesAreBounded: long bodies of messages that are handled are counted.

@@ -373,15 +373,18 @@ type session struct {
 	messages  atomic.Int64             // that wait for their answers
 
 	mu      sync.Mutex
-	off     bool      // it is cut
-	since   time.Time // when room was made
-	pending []byte    // events to be written
-	room    chan struct{}
-	ending  bool // write what is pending, and end
-	ended   bool
-	err     error
-	wake    chan struct{} // of the goroutine that writes
-	done    chan struct{}
+	off     bool          // it is cut
+	since   time.Time     // when room was made
+	pending []byte        // events to be written
+	room    chan struct{} // closed when pending was taken; made by who waits
+	turn    chan struct{} // of an answer that is streamed: closed when it has ended
+	// streamed is how much of pending, at its end, is of that answer.
+	streamed int
+	ending   bool // write what is pending, and end
+	ended    bool
+	err      error
+	wake     chan struct{} // of the goroutine that writes
+	done     chan struct{}
 }
 
 // Start takes the receiver.
@@ -437,29 +440,164 @@ func (e *exchange) Reply(ctx context.Context, f jsonrpc.Frame) error {
 	return e.s.Send(ctx, f)
 }
 
+// ReplyStream puts an answer on the stream piece by piece. The messages that
+// follow wait until it has ended. One that cannot be written to its end ends the
+// stream, since there is no other way to take back half a message.
+func (e *exchange) ReplyStream(ctx context.Context, write func(io.Writer) error) error {
+	defer e.release()
+	e.Detach()
+	if err := e.s.beginStream(ctx); err != nil {
+		return err
+	}
+	whole := false
+	defer func() {
+		e.s.endStream()
+		if !whole {
+			e.s.cut()
+		}
+	}()
+	w := &pieces{s: e.s, ctx: ctx}
+	_, err := io.WriteString(w, "event: "+sse.TypeMessage+"\ndata: ")
+	if err != nil {
+		return err
+	}
+	w.line = true
+	if err = write(w); err == nil {
+		w.line = false
+		_, err = io.WriteString(w, "\n\n")
+	}
+	whole = err == nil
+	return err
+}
+
 func (e *exchange) Detach() { e.once.Do(func() { close(e.busy) }) }
+
+const (
+	maxAhead = 256 << 10 // of an answer that is streamed, ahead of the client
+	// signs is what is held back of an answer that is being streamed: a comment
+	// cannot be put into the middle of an event, so that one byte more of it goes
+	// as a sign of life when its reader pauses.
+	signs = 256
+)
+
+// pieces is a writer of one message.
+type pieces struct {
+	s    *session
+	ctx  context.Context
+	line bool // a line end would end the line: it is white space of JSON
+}
+
+// Write puts a piece behind what is pending, and waits for room.
+func (p *pieces) Write(b []byte) (n int, err error) {
+	for len(b) > 0 {
+		k, err := p.s.takePiece(p.ctx, b, p.line)
+		n += k
+		if err != nil {
+			return n, err
+		}
+		b = b[k:]
+	}
+	return n, nil
+}
+
+// beginStream waits until nobody else streams, as long as ctx.
+func (s *session) beginStream(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		if s.ended || s.ending {
+			s.mu.Unlock()
+			return jsonrpc.ErrClosed
+		}
+		turn := s.turn
+		if turn == nil {
+			s.turn, s.streamed = make(chan struct{}), 0
+			s.mu.Unlock()
+			return nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-turn:
+		case <-s.done:
+		case <-ctx.Done():
+			return jsonrpc.ContextError(ctx)
+		}
+	}
+}
+
+// endStream lets others send again.
+func (s *session) endStream() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.turn)
+	s.turn, s.streamed = nil, 0
+	s.signal()
+}
+
+// takePiece takes some of a message that is streamed, and waits for room.
+func (s *session) takePiece(ctx context.Context, b []byte, line bool) (int, error) {
+	most := min(maxAhead, max(s.h.o.MaxOutgoing, signs))
+	for {
+		s.mu.Lock()
+		if s.ended || s.ending {
+			s.mu.Unlock()
+			return 0, jsonrpc.ErrClosed
+		}
+		if ahead := len(s.pending) - signs; ahead < most {
+			n := len(s.pending)
+			b = b[:min(len(b), most)]
+			s.pending = append(s.pending, b...)
+			if line {
+				for i, c := range s.pending[n:] {
+					if c == '\n' || c == '\r' {
+						s.pending[n+i] = ' '
+					}
+				}
+			}
+			s.streamed += len(b)
+			s.mu.Unlock()
+			s.signal()
+			return len(b), nil
+		}
+		room := s.full()
+		s.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return 0, jsonrpc.ContextError(ctx)
+		}
+	}
+}
+
+// full is the channel that is closed when there is room. s.mu is held.
+func (s *session) full() chan struct{} {
+	if s.room == nil {
+		s.room, s.since = make(chan struct{}), time.Now()
+	}
+	return s.room
+}
 
 // Send puts a message on the stream. It waits for room as long as ctx.
 func (s *session) Send(ctx context.Context, f jsonrpc.Frame) error {
 	for {
 		s.mu.Lock()
+		room := s.turn // of an answer that is streamed
 		switch {
 		case s.ended || s.ending:
 			s.mu.Unlock()
 			return jsonrpc.ErrClosed
+		case room != nil:
 		case len(s.pending) == 0 || len(s.pending)+len(f.Data) <= s.h.o.MaxOutgoing:
 			s.pending, _ = sse.Append(s.pending, sse.Event{Type: sse.TypeMessage, Data: f.Data})
 			s.mu.Unlock()
 			s.signal()
 			return nil
+		default:
+			room = s.full()
 		}
-		if s.room == nil {
-			s.room, s.since = make(chan struct{}), time.Now()
-		}
-		room := s.room
 		s.mu.Unlock()
 		select {
 		case <-room:
+		case <-s.done:
 		case <-ctx.Done():
 			return &jsonrpc.OverloadError{What: "outgoing bytes", Limit: s.h.o.MaxOutgoing, Cause: context.Cause(ctx)}
 		}
@@ -524,13 +662,21 @@ func (s *session) write(ctx context.Context, w http.ResponseWriter) error {
 	for {
 		s.mu.Lock()
 		b, ending := s.pending, s.ending
-		s.pending, spare = spare[:0], nil
-		if s.room != nil {
+		streaming := s.turn != nil
+		held := min(s.streamed, signs)
+		if silent && held == len(b) {
+			held = max(held-1, 0)
+		}
+		if len(b) > held || held == 0 {
+			s.pending, spare = append(spare[:0], b[len(b)-held:]...), nil
+			s.streamed = held
+		}
+		if b = b[:len(b)-held]; s.room != nil && len(b) > 0 {
 			close(s.room)
 			s.room = nil
 		}
 		s.mu.Unlock()
-		if len(b) == 0 && silent {
+		if len(b) == 0 && silent && !streaming {
 			b = append(sse.AppendComment(b, "keep-alive"), '\n')
 		}
 		if silent = false; len(b) > 0 {
