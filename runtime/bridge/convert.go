@@ -180,7 +180,11 @@ func asked[P, R any](c *converter, ask func(mcp.RemoteClient, context.Context, P
 		if err != nil {
 			return r, err
 		}
-		return ask(mcp.Peer(h), joined{ctx, h}, p)
+		r, err = ask(mcp.Peer(h), joined{ctx, h}, p)
+		if e, ok := errors.AsType[*jsonrpc.NotAdvertisedError](err); ok {
+			err = jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "%w", e)
+		}
+		return r, err
 	}
 }
 

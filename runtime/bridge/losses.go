@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"log/slog"
+	"strings"
 	"sync"
 
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -17,8 +18,12 @@ type losses struct {
 const maxLosses = 1000 // that are told apart; further ones are not logged
 
 // add logs a loss unless it was logged before. Which element of a list it is in
-// makes no difference.
+// makes no difference. What a request of the stateless revision says of its client
+// is none: sessions say it with initialize, or by other requests.
 func (l *losses) add(loss wire.Loss) {
+	if strings.Contains(loss.Path, `params._meta["`+metaPrefix) {
+		return
+	}
 	loss.Path = placeless(loss.Path)
 	l.mu.Lock()
 	if l.seen[loss] || len(l.seen) >= maxLosses {
