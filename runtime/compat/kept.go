@@ -120,7 +120,7 @@ func keep[R any](ctx context.Context, k *keeper, params any, in inputs, run func
 // start runs a handler on a goroutine of its own, which ends when the handler
 // returns.
 func (k *keeper) start(ctx context.Context, params any, run func(context.Context) (any, error)) *kept {
-	c := &kept{k: k, news: make(chan struct{}, 1), done: make(chan struct{}), asked: map[string]*question{}}
+	c := &kept{k: k, news: make(chan struct{}, 1), done: make(chan struct{})}
 	c.ctx, c.turn = jsonrpc.Lasting(context.WithValue(ctx, keptKey{k}, c), k.asOlder, params)
 	go func() {
 		c.err = errors.New("the handler ended its goroutine")
@@ -148,7 +148,6 @@ func (p *panicked) Error() string { return fmt.Sprintf("%v\n\n%s", p.value, p.st
 
 // wait waits for the end of a round: that of the handler, or what is asked.
 func (c *kept) wait(ctx context.Context) (*newer.InputRequiredError, error) {
-	jsonrpc.PeerOf(ctx).Detach()
 	for {
 		select {
 		case <-c.done:
@@ -287,6 +286,9 @@ func (c *kept) ask(ctx context.Context, kind string, request newer.InputRequest,
 	c.mu.Lock()
 	c.count++
 	key := fmt.Sprintf("%s-%d", kind, c.count)
+	if c.asked == nil {
+		c.asked = map[string]*question{}
+	}
 	c.asked[key] = q
 	c.mu.Unlock()
 	c.tell()

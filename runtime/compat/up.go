@@ -75,13 +75,13 @@ func upFunc[P, Q, R, S any, PP jsonrpc.Params[P]](u *up, method string, in func(
 		return nil
 	}
 	return func(ctx context.Context, p PP) (*S, error) {
-		e := wire.EnvOf(ctx)
+		e, m := wire.EnvOf(ctx), p.Metadata()
+		e.Meta = told(m)
 		q, err := down(p, &e)
 		e.Report(method, "params")
 		if err != nil {
 			return nil, badParams(err)
 		}
-		m := p.Metadata()
 		if m.LogLevel != "" {
 			u.setLevel(ctx, m.LogLevel)
 		}
@@ -112,6 +112,17 @@ func upFunc[P, Q, R, S any, PP jsonrpc.Params[P]](u *up, method string, in func(
 		return out, nil
 	}
 }
+
+// told is what a conversion has to know of what a request says of its client: the
+// handler learns it in another way, so that it is not lost.
+func told(m jsonrpc.Metadata) *newer.RequestMeta {
+	if c, _ := m.ClientCapabilities.(*newer.ClientCapabilities); c != nil && c.Extensions != nil {
+		return &newer.RequestMeta{ClientCapabilities: *c}
+	}
+	return &nothingMore
+}
+
+var nothingMore newer.RequestMeta
 
 // mayBeAsked reports whether a client declares anything that a handler could ask
 // of it.

@@ -92,35 +92,56 @@ func (s *seen) listens() bool {
 type Turn struct {
 	in     atomic.Pointer[inbound]
 	cancel context.CancelCauseFunc
-	stop   func() bool
+	conn   context.Context // of the connection, nil for none
+
+	mu   sync.Mutex
+	stop func() bool // of the watch on conn
 }
 
 // Lasting is [WithPeer] for a handler that may outlive the request of ctx. The
-// context keeps the values of ctx and ends by Turn.Cancel and with the
-// connection. The turn begins as that of ctx.
+// context keeps the values of ctx and ends by Turn.Cancel, and with the
+// connection while no request is being handled. The turn begins as that of ctx.
 func Lasting(ctx context.Context, as *As, params any) (context.Context, *Turn) {
 	t := new(Turn)
 	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	t.cancel = cancel
 	if in := inboundOf(ctx); in != nil {
 		t.in.Store(in)
-		t.stop = context.AfterFunc(in.c.ctx, func() { cancel(&ClosedError{}) })
+		t.conn = in.c.ctx
 	}
 	return &seen{Context: lasting, as: as, params: params, turn: t}, t
 }
 
 // Begin makes the request of ctx the one that is being handled.
-func (t *Turn) Begin(ctx context.Context) { t.in.Store(inboundOf(ctx)) }
+func (t *Turn) Begin(ctx context.Context) {
+	t.in.Store(inboundOf(ctx))
+	t.unwatch()
+}
 
 // End says that no request is being handled until the next Begin: what is sent
 // meanwhile fails with ErrNoPeer.
-func (t *Turn) End() { t.in.Store(nil) }
+func (t *Turn) End() {
+	t.in.Store(nil)
+	if t.conn == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stop = context.AfterFunc(t.conn, func() { t.cancel(&ClosedError{}) })
+}
 
 // Cancel ends the handler's context for a reason. It has to be called in the
 // end.
 func (t *Turn) Cancel(cause error) {
+	t.unwatch()
+	t.cancel(cause)
+}
+
+func (t *Turn) unwatch() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.stop != nil {
 		t.stop()
+		t.stop = nil
 	}
-	t.cancel(cause)
 }
