@@ -75,6 +75,37 @@ func legacyFeatureProbes() []Probe {
 				}
 			},
 		},
+		{
+			Name: "forms that are filled in wrongly", Since: rev2025June, Until: lastLegacy, Profile: Declared, Needs: []string{"tools"},
+			Run: func(d *Driver) {
+				tried := 0
+				for _, t := range d.Facts.Tools {
+					name := Name(t, "name")
+					var call *Frame
+					content := ""
+					d.View(func(t *Trace) {
+						for _, s := range t.steps {
+							if s.Name != "declared/call/"+name {
+								continue
+							}
+							for _, f := range s.Got() {
+								if bad, ok := misfit(f.Param("requestedSchema")); ok && f.Kind == KindRequest && f.Method == "elicitation/create" && len(s.Sent()) > 0 {
+									call, content = s.Sent()[0], bad
+								}
+							}
+						}
+					})
+					if call == nil || tried == maxVariants || !d.MayCall(name) || d.slow(name) {
+						continue
+					}
+					tried++
+					d.Step("declared/misfit/" + name)
+					d.Reply("elicitation/create", `{"action":"accept","content":`+content+`}`)
+					d.Patient(d.Ask("tools/call", string(call.Params)))
+					d.Reply("elicitation/create", "")
+				}
+			},
+		},
 	}
 }
 

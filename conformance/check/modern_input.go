@@ -79,6 +79,104 @@ func (d *Driver) questions(name, method, params string) {
 	}
 }
 
+// maxVariants is how many tools that ask for input are given it in other ways.
+const maxVariants = 3
+
+// variants asks for something that needed input before, each time anew, and
+// gives the input in ways that are not quite right.
+func (d *Driver) variants(name, method, params string) {
+	body := strings.TrimSuffix(strings.TrimSpace(params), "}")
+	retry := func(step string, with func(a *Frame) (responses, state string)) {
+		d.Step("input/again/" + name)
+		first := d.Ask(method, params)
+		d.Patient(first)
+		a := d.AnswerTo(first)
+		if !asksInput(a) {
+			return
+		}
+		responses, state := with(a)
+		if responses == "" && state == "" {
+			return
+		}
+		more := ""
+		if responses != "" {
+			more += `,"inputResponses":` + responses
+		}
+		if state != "" {
+			more += `,"requestState":` + state
+		}
+		d.Step("input/" + step + "/" + name)
+		d.Patient(d.Ask(method, body+more+"}"))
+	}
+	state := func(a *Frame) string { return string(a.Result.Get("requestState")) }
+	retry("extra", func(a *Frame) (string, string) {
+		if rest := strings.TrimPrefix(reply(a), "{"); rest != "}" {
+			return `{"goldwire-extra":{"action":"cancel"},` + rest, state(a)
+		}
+		return `{"goldwire-extra":{"action":"cancel"}}`, state(a)
+	})
+	retry("partial", func(a *Frame) (string, string) {
+		n := 0
+		for range a.Result.Get("inputRequests").Members() {
+			n++
+		}
+		for key, v := range wire.Raw(reply(a)).Members() {
+			if n > 1 {
+				return `{` + quote(key) + `:` + string(v) + `}`, state(a)
+			}
+		}
+		return "", ""
+	})
+	retry("wrong-type", func(a *Frame) (string, string) {
+		var parts []string
+		for key := range a.Result.Get("inputRequests").Members() {
+			parts = append(parts, quote(key)+":7")
+		}
+		if parts == nil {
+			return "", ""
+		}
+		return "{" + strings.Join(parts, ",") + "}", state(a)
+	})
+	retry("misfit", func(a *Frame) (string, string) {
+		found := false
+		var parts []string
+		for key, v := range wire.Raw(reply(a)).Members() {
+			text := string(v)
+			if bad, ok := misfit(a.Result.Get("inputRequests").Get(key).Get("params").Get("requestedSchema")); ok {
+				text, found = `{"action":"accept","content":`+bad+`}`, true
+			}
+			parts = append(parts, quote(key)+":"+text)
+		}
+		if !found {
+			return "", ""
+		}
+		return "{" + strings.Join(parts, ",") + "}", state(a)
+	})
+	for _, spoil := range []func(s string) string{
+		func(s string) string { return s[:len(s)-1] },
+		func(s string) string { return flip(s, 0) },
+		func(s string) string { return flip(s, len(s)/2) },
+		func(s string) string { return flip(s, len(s)-1) },
+	} {
+		retry("tampered", func(a *Frame) (string, string) {
+			s, ok := a.Result.Get("requestState").Str()
+			if !ok || s == "" {
+				return "", ""
+			}
+			return reply(a), quote(spoil(s))
+		})
+	}
+}
+
+// flip changes one character of a text to another that may stand there.
+func flip(s string, i int) string {
+	b := []byte(s)
+	if b[i]++; b[i] == 'A' || b[i] > '~' || b[i] < ' ' || b[i] == '[' || b[i] == '{' {
+		b[i] = 'A'
+	}
+	return strings.ToValidUTF8(string(b), "A")
+}
+
 // harmless is a request that may ask for input and that a listed thing of the
 // server answers by a result.
 func (d *Driver) harmless() (method, params string) {
@@ -151,6 +249,30 @@ func modernInputProbes() []Probe {
 					}
 					n++
 					d.questions("tools/call/"+name, "tools/call", `{"name":`+quote(name)+`,"arguments":`+args+`}`)
+				}
+			},
+		},
+		{
+			Name: "questions that are answered wrongly", Since: firstModern, Profile: Declared, Needs: []string{"tools"},
+			Run: func(d *Driver) {
+				asking := d.askingTools()
+				for i, name := range asking {
+					params := d.paramsOf("input/first/tools/call/" + name)
+					if params == "" {
+						continue
+					}
+					if i < maxVariants {
+						d.variants("tools/call/"+name, "tools/call", params)
+					}
+					if i == 0 {
+						d.Step("input/abandoned")
+						asked := make([]*Frame, 50)
+						for j := range asked {
+							asked[j] = d.Ask("tools/call", params)
+						}
+						d.Await(asked...)
+						d.Fence()
+					}
 				}
 			},
 		},
@@ -526,11 +648,131 @@ func modernInputChecks() []Check {
 			},
 		},
 		{
+			ID: "input-extra-ignored", Title: "input beyond what was asked for is ignored", Layer: Protocol,
+			Requirements: []string{"modern/mrtr-ignores-extra-responses"},
+			Judge: func(c *Case) {
+				c.retries("input/extra/", func(_, a *Frame) {
+					c.want(a, a.OK(), "what comes without the extra input", sayHow(a))
+				})
+			},
+		},
+		{
+			ID: "input-missing-asked-again", Title: "input that is still missing is asked for again", Layer: Protocol,
+			Requirements: []string{"modern/mrtr-rerequests-missing"},
+			Judge: func(c *Case) {
+				c.retries("input/partial/", func(_, a *Frame) {
+					// A result may do without what is missing.
+					c.want(a, a.OK() && !isError(a), "the question again", sayHow(a))
+				})
+			},
+		},
+		{
+			ID: "input-validated", Title: "input of the wrong type is not taken", Layer: Protocol,
+			Requirements: []string{"modern/mrtr-validates-responses"},
+			Judge: func(c *Case) {
+				c.retries("input/wrong-type/", func(_, a *Frame) {
+					c.want(a, turnedDown(a), "an error, or the question again", sayHow(a))
+				})
+			},
+		},
+		{
+			ID: "elicitation-content-checked", Title: "content that does not fit the form is not taken", Layer: Protocol,
+			Requirements: []string{"modern/elicit-server-validates-content"},
+			Judge: func(c *Case) {
+				c.retries("input/misfit/", func(_, a *Frame) {
+					c.want(a, turnedDown(a), "an error, or the form again", sayHow(a))
+				})
+			},
+		},
+		{
+			ID: "elicitation-refusal-handled", Title: "a user who declines gets an answer", Layer: Protocol,
+			Requirements: []string{"modern/elicit-server-handles-refusal"},
+			Judge: func(c *Case) {
+				for _, t := range c.Traces {
+					for _, s := range t.steps {
+						if !strings.HasPrefix(s.Name, "input/retry/") {
+							continue
+						}
+						for _, req := range s.Sent() {
+							declined := false
+							for _, v := range req.Param("inputResponses").Members() {
+								declined = declined || Name(v, "action") == "decline"
+							}
+							if declined && c.Answer(req) != nil {
+								c.Saw()
+							}
+						}
+					}
+				}
+			},
+		},
+		{
+			// A state that decides nothing needs no protection, and nobody can
+			// tell from outside whether it does.
+			ID: "input-state-integrity", Title: "a state that was tampered with is refused", Layer: Protocol, Soft: true,
+			Requirements: []string{"modern/mrtr-state-integrity"},
+			Judge: func(c *Case) {
+				c.retries("input/tampered/", func(_, a *Frame) {
+					c.want(a, turnedDown(a), "an error, or the question again", sayHow(a))
+				})
+			},
+		},
+		{
+			ID: "input-abandoned-survived", Title: "questions that nobody answers do no harm", Layer: Protocol,
+			Requirements: []string{"modern/mrtr-no-assumption-of-retry"},
+			Judge:        func(c *Case) { c.Survived("input/abandoned") },
+		},
+		{
 			ID: "input-state-untrusted", Title: "a state that the server never gave does no harm", Layer: Protocol,
 			Requirements: []string{"modern/mrtr-state-untrusted"},
 			Judge:        func(c *Case) { c.Survived("input/state") },
 		},
 	}
+}
+
+// askingTools are the tools that were seen to ask for input in this session.
+func (d *Driver) askingTools() (names []string) {
+	d.View(func(t *Trace) {
+		for _, s := range t.steps {
+			name, found := strings.CutPrefix(s.Name, "input/first/tools/call/")
+			for _, req := range s.Sent() {
+				if found && asksInput(t.Answer(req)) && !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	})
+	return names
+}
+
+// paramsOf are the params of the only request of a step, without metadata.
+func (d *Driver) paramsOf(step string) (params string) {
+	d.View(func(t *Trace) {
+		for _, s := range t.steps {
+			if s.Name == step && len(s.Sent()) > 0 {
+				params = string(withoutMeta(s.Sent()[0].Params))
+			}
+		}
+	})
+	return params
+}
+
+// retries visits the answers to what was asked again in the steps whose names
+// start with prefix.
+func (c *Case) retries(prefix string, visit func(req, a *Frame)) {
+	for _, t := range c.Traces {
+		for _, s := range t.steps {
+			if !strings.HasPrefix(s.Name, prefix) {
+				continue
+			}
+			for _, req := range s.Sent() {
+				if a := t.Answer(req); a != nil {
+					visit(req, a)
+				}
+			}
+		}
+	}
+	c.NotObserved("nothing asked for input")
 }
 
 // questions visits the results that ask for input.

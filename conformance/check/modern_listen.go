@@ -130,6 +130,18 @@ func modernListenProbes() []Probe {
 			},
 		},
 		{
+			Name: "after subscriptions", Since: firstModern, Profile: Main, Alone: true,
+			Run: func(d *Driver) {
+				if !anyOf(d.Facts, "tools.listChanged", "prompts.listChanged", "resources.listChanged", "resources.subscribe") {
+					return
+				}
+				d.Step("listen/afterwards")
+				d.Call(someList(d.Facts), "")
+				d.Pause(d.limits.Grace)
+				d.alive()
+			},
+		},
+		{
 			Name: "subscriptions with bad filters", Since: firstModern, Profile: Main, Rough: true,
 			Run: func(d *Driver) {
 				for _, p := range [][2]string{{"listen/no-filter", `{}`}, {"listen/filter-number", `{"notifications":5}`}} {
@@ -450,6 +462,55 @@ func modernListenChecks() []Check {
 						last = f
 					}
 					c.Tolerated(last, "a cancellation or a result for the open subscription before the end", "neither")
+				}
+			},
+		},
+		{
+			ID: "listen-graceful-result", Title: "a server that ends a subscription answers it", Layer: Protocol,
+			Requirements: []string{"modern/sub-graceful-result"},
+			Judge: func(c *Case) {
+				for _, s := range c.subscriptions() {
+					if s.req.Trace.Answer(s.req).OK() {
+						c.Saw()
+					}
+				}
+				s := c.Step("listen/terminate")
+				if s == nil || len(s.Trace.notes(transcript.KindExit, s.from)) == 0 {
+					c.NotObserved("the server was ended by the signal itself and had no chance to")
+					return
+				}
+				signs := 0
+				var last *Frame
+				for f := range s.Trace.all() {
+					last = f
+					if s.holds(f.Index) && f.FromServer && (f.OK() || f.Method == methodCancelled) {
+						signs++ // over stdio another page asks for a cancellation
+					}
+				}
+				if signs == 0 {
+					c.Broken(last, "a result for the open subscription before the end", "none")
+				}
+			},
+		},
+		{
+			ID: "listen-not-remembered", Title: "a subscription ends with its connection", Layer: Protocol,
+			Requirements: []string{"modern/sub-no-state-across-reconnect"},
+			Judge: func(c *Case) {
+				before := false
+				for _, t := range c.Traces {
+					listens := false
+					for f := range t.visit(t.sent) {
+						listens = listens || f.Method == methodListen
+					}
+					if before && !listens {
+						c.Saw()
+						for f := range t.all() {
+							if f.FromServer && f.Kind == KindNotification && f.meta(metaSub) != nil {
+								c.Broken(f, "nothing of subscriptions, as this connection has none", f.Method+" for "+text(f.meta(metaSub)))
+							}
+						}
+					}
+					before = before || listens
 				}
 			},
 		},

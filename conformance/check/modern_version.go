@@ -137,6 +137,31 @@ func modernEraProbes() []Probe {
 func modernVersionChecks() []Check {
 	return []Check{
 		{
+			ID: "both-eras", Title: "a server of both eras treats requests of this one by this one", Layer: Protocol,
+			Requirements: []string{"modern/era-dual-modern-stays-stateless"},
+			Judge: func(c *Case) {
+				dual := false
+				for _, t := range c.Offers {
+					for f := range t.visit(t.sent) {
+						dual = dual || f.Method == "initialize" && t.Answer(f).OK()
+					}
+				}
+				if !dual {
+					c.NotApplicable("the server has no handshake")
+					return
+				}
+				for _, r := range c.results(methodDiscover, "tools/list", "prompts/list", "resources/list") {
+					missing := ""
+					for _, m := range []string{"resultType", "ttlMs", "cacheScope"} {
+						if r.answer.Result.Get(m) == nil {
+							missing = m
+						}
+					}
+					c.want(r.answer, missing == "", "what results of this revision carry", "no "+missing)
+				}
+			},
+		},
+		{
 			ID: "discover-served", Title: "discovery is there", Layer: Protocol,
 			Requirements: []string{"modern/discover-implemented"},
 			Judge: func(c *Case) {

@@ -138,6 +138,7 @@ var legacyMutants = map[string]mutant{
 	"form-elicitation-no-links/member":    {server: server{Output: askFor(`"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","description":"http://example.com"}}}}`)}},
 	"form-elicitation-no-secrets":         {server: server{Output: askFor(`"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}`)}},
 	"form-elicitation-no-secrets/earlier": {rev: "2025-06-18", server: server{Output: askFor(`"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"api_key":{"type":"string"}}}}`)}},
+	"form-content-checked":                {server: swapArg("tools/call", `"form"`, `that is no name"}],"isError":true`, `thanks"}]`)},
 	"elicitation-complete-known":          {server: say("tools/list", `{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"nobody"}}`)},
 	"cancels-what-runs":                   {server: server{Output: cancelLate}},
 	"cancels-no-tasks":                    {server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"task":{}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"mutant"}`)}},

@@ -148,6 +148,17 @@ func asksName(r *request) bool {
 }
 
 var modernMutants = map[string]mutant{
+	"listen-graceful-result":      {server: server{Start: func(c *conn) { c.State[checktest.Silent] = true }}},
+	"listen-not-remembered":       {server: say("tools/list", `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":410041}}}`)},
+	"both-eras":                   {server: on("tools/list", func(_ *request, a string) string { return strings.Replace(a, `,"resultType":"complete"`, "", 1) })},
+	"input-extra-ignored":         {server: refuse("tools/call", "goldwire-extra", -32602)},
+	"input-missing-asked-again":   {server: server{Output: refuseHalf}},
+	"input-validated":             {server: give("tools/call", `":7`, `{"content":[],"resultType":"complete"}`)},
+	"elicitation-content-checked": {server: give("tools/call", `"name":12345`, `{"content":[],"resultType":"complete"}`)},
+	"elicitation-refusal-handled": {server: dieOn(`"decline"`)},
+	"input-state-integrity":       {server: give("tools/call", `"requestState":"round-`, `{"content":[],"resultType":"complete"}`)},
+	"input-abandoned-survived":    {server: server{Input: abandoned}},
+
 	"sampling-context-avoided":           {server: swap("tools/call", `"maxTokens":10`, `"maxTokens":10,"includeContext":"thisServer"`)},
 	"sampling-tool-results-alone":        {server: swap("tools/call", `{"type":"tool_result"`, `{"type":"text","text":"here"},{"type":"tool_result"`)},
 	"sampling-tool-results-alone/legacy": {rev: "2025-11-25", server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":[{"type":"tool_result","toolUseId":"1","content":[]},{"type":"text","text":"x"}]}],"maxTokens":1}`)}},
@@ -570,3 +581,23 @@ var racing = acks(func(c *conn, r wire.Raw, ack string) {
 	c.Line(two[0])
 	c.Line(two[1])
 })
+
+// refuseHalf refuses a retry that lacks some of the input.
+func refuseHalf(_ *conn, r *request, a string) string {
+	if r != nil && r.Params.Get("inputResponses") != nil && strings.Contains(a, "input_required") {
+		return errorLine(r, -32602, "there is something missing")
+	}
+	return a
+}
+
+// abandoned ends the server when it has asked for input too often.
+func abandoned(c *conn, line []byte) bool {
+	if bytes.Contains(line, []byte(`"tools/call"`)) && bytes.Contains(line, []byte(`"name":"ask"`)) && !bytes.Contains(line, []byte("inputResponses")) {
+		n, _ := c.State["abandoned"].(int)
+		if c.State["abandoned"] = n + 1; n > 40 {
+			c.Exit(1)
+			return true
+		}
+	}
+	return false
+}

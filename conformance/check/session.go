@@ -169,8 +169,9 @@ type Session struct {
 	trace    *Trace
 	changed  chan struct{} // closed and replaced whenever something was recorded
 	size     int
-	events   int // lines, and members of arrays
-	replies  int // answers to the server that wait to be written
+	events   int               // lines, and members of arrays
+	replies  int               // answers to the server that wait to be written
+	instead  map[string]string // results that are given instead of the usual ones, by method
 	stderr   int
 	eof      bool   // the server closed its output
 	gone     bool   // the server ended
@@ -421,8 +422,15 @@ func (s *Session) received(e transcript.Event) bool {
 	s.replies++
 	// Answered on a goroutine of its own: the server may write without
 	// reading, and its output has to be drained meanwhile.
+	instead, late := s.instead[f.Method]
 	s.readers.Go(func() {
-		s.write(append(s.serve(f), '\n'), true)
+		line := s.serve(f)
+		if late {
+			// So late that a server which does not wait for it has gone on.
+			time.Sleep(s.limits.Grace)
+			line = resultLine(f, instead)
+		}
+		s.write(append(line, '\n'), true)
 		s.mu.Lock()
 		s.replies--
 		s.mu.Unlock()
@@ -1034,11 +1042,28 @@ func (s *Session) Close() *Trace {
 	return s.trace
 }
 
+// Reply sets what requests of the server for a method are answered with from
+// now on, a moment after they came; "" is what they are answered with usually.
+func (s *Session) Reply(method, result string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if result == "" {
+		delete(s.instead, method)
+		return
+	}
+	if s.instead == nil {
+		s.instead = map[string]string{}
+	}
+	s.instead[method] = result
+}
+
+func resultLine(req *Frame, result string) []byte {
+	return []byte(`{"jsonrpc":"2.0","id":` + string(req.ID) + `,"result":` + result + `}`)
+}
+
 // serve answers a request of the server, so that none waits for this client.
 func (s *Session) serve(f *Frame) []byte {
-	reply := func(result string) []byte {
-		return []byte(`{"jsonrpc":"2.0","id":` + string(f.ID) + `,"result":` + result + `}`)
-	}
+	reply := func(result string) []byte { return resultLine(f, result) }
 	declared := func(name string) bool { return wire.Raw(s.clientCaps).Get(name) != nil }
 	switch {
 	case f.Method == "ping":

@@ -2,6 +2,7 @@ package check
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,6 +33,38 @@ func askProbes() []Probe {
 		},
 	}
 }
+
+// misfit is content for a form that its schema rules out.
+func misfit(schema wire.Raw) (content string, ok bool) {
+	for name, p := range schema.Get("properties").Members() {
+		wrong := `"goldwire"`
+		switch Name(p, "type") {
+		case "string":
+			wrong = `12345`
+		case "number", "integer", "boolean":
+		default:
+			continue
+		}
+		return `{` + quote(name) + `:` + wrong + `}`, true
+	}
+	return "", false
+}
+
+// turnedDown reports whether a server took an answer for what it was, a wrong
+// one: it failed, asked again, or said so in words.
+func turnedDown(a *Frame) bool {
+	if a.Failed() || isError(a) || asksInput(a) {
+		return true
+	}
+	for block := range a.result().Get("content").Elems() {
+		if saysNo.MatchString(Name(block, "text")) {
+			return true
+		}
+	}
+	return false
+}
+
+var saysNo = regexp.MustCompile(`(?i)invalid|not valid|valid(at|ity)|schema|error|fail|expected|must be|wrong|reject|type`)
 
 // asks visits what the client was asked for by a method: the message that asks,
 // what it asks with, and what the client had declared.
@@ -233,6 +266,33 @@ func legacyAskChecks() []Check {
 						c.want(f, !secretName.MatchString(name), "no passwords, keys, tokens or payment data in a form", quote(name))
 					}
 				})
+			},
+		},
+		{
+			ID: "form-content-checked", Title: "content that does not fit the form is not taken", Layer: Feature,
+			Requirements: []string{"legacy/elicit-accept-content"},
+			Judge: func(c *Case) {
+				for _, s := range c.StepsOf("declared/misfit/") {
+					for _, req := range s.Sent() {
+						a := s.Trace.Answer(req)
+						if a == nil {
+							continue
+						}
+						asked, replied := 0, -1
+						for f := range s.Trace.visit(between(s.Trace.frames, req.Index, a.Index)) {
+							switch {
+							case f.FromServer && f.Kind == KindRequest && f.Method == "elicitation/create":
+								asked++
+							case !f.FromServer && f.Kind == KindResponse && Name(f.Result, "action") == "accept":
+								replied = f.Index
+							}
+						}
+						// What came before the reply says nothing about it.
+						if replied >= 0 && asked > 0 {
+							c.want(a, asked > 1 || turnedDown(a), "an error, or the form again", outcome(a))
+						}
+					}
+				}
 			},
 		},
 		{

@@ -210,6 +210,9 @@ func (c *Conn) tools(r *Request) []string {
 		`{"name":"danger","description":"Not to be called","inputSchema":{"type":"object"}}`,
 		`{"name":"ask","description":"Asks the client","inputSchema":{"type":"object"}` + ro + `}`,
 	}
+	if rev >= "2025-06-18" && !r.Modern {
+		tools = append(tools, `{"name":"form","description":"Asks for a name and waits for it","inputSchema":{"type":"object"}`+ro+`}`)
+	}
 	if rev == tasksRevision {
 		tools = append(tools, `{"name":"visit","description":"Wants a URL visited first","inputSchema":{"type":"object"}`+ro+`}`)
 	}
@@ -252,6 +255,15 @@ func (c *Conn) callTool(r *Request) (string, error) {
 			return `{"content":[{"type":"text","text":"hello"}]}`, nil
 		}
 		return `{"content":[{"type":"text","text":"hello"}],"_meta":{"com.example/x":1}}`, nil
+	case "form":
+		if r.Modern || c.client.Get("elicitation") == nil {
+			return `{"content":[{"type":"text","text":"nobody to ask"}]}`, nil
+		}
+		c.asked++
+		id := `"form-` + strconv.Itoa(c.asked) + `"`
+		c.waiting[id] = r
+		c.Line(`{"jsonrpc":"2.0","id":` + id + `,"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}`)
+		return "", nil
 	case "ask":
 		c.ask()
 		return `{"content":[{"type":"text","text":"asked"}]}`, nil
@@ -378,6 +390,28 @@ func (c *Conn) complete(r *Request) (string, error) {
 func (c *Conn) notification(r *Request) {
 	if r.Method == "notifications/cancelled" {
 		c.unlisten(r.Params.Get("requestId"))
+	}
+}
+
+// reply takes the client's answer to a request of the server, and answers the
+// call that waited for it.
+func (c *Conn) reply(v wire.Raw) {
+	id := string(v.Get("id"))
+	r := c.waiting[id]
+	if r == nil {
+		return
+	}
+	delete(c.waiting, id)
+	result := `{"content":[{"type":"text","text":"no name"}]}`
+	if action, _ := v.Get("result").Get("action").Str(); action == "accept" {
+		name, ok := v.Get("result").Get("content").Get("name").Str()
+		result = `{"content":[{"type":"text","text":` + quote("hello "+name) + `}]}`
+		if !ok {
+			result = `{"content":[{"type":"text","text":"that is no name"}],"isError":true}`
+		}
+	}
+	if a := c.output(r, `{"jsonrpc":"2.0","id":`+string(r.ID)+`,"result":`+result+`}`); a != "" {
+		c.Line(a)
 	}
 }
 

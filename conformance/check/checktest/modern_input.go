@@ -1,7 +1,10 @@
 package checktest
 
 import (
+	"errors"
 	"strings"
+
+	"github.com/goldwire/goldwire/runtime/wire"
 )
 
 const (
@@ -28,35 +31,60 @@ func (c *Conn) special(r *Request) (string, error) {
 	return "", nil
 }
 
-// question asks for all that the client of this request can give.
+// question asks for all that the client of this request can give, and again
+// for what it did not give.
 func (c *Conn) question(r *Request) (string, error) {
-	if state := r.Params.Get("requestState"); state != nil && r.Params.Get("inputResponses") != nil {
-		if string(state) != askState {
-			return "", fail(-32602, "no such state")
-		}
-		return `{"content":[{"type":"text","text":"thank you"}]}`, nil
-	}
 	caps := r.Meta.Get(metaCaps)
+	given := r.Params.Get("inputResponses")
+	if state := r.Params.Get("requestState"); state != nil && given != nil && string(state) != askState {
+		return "", fail(-32602, "no such state")
+	} else if state == nil {
+		given = nil
+	}
+	asked := 0
 	var in []string
+	ask := func(key, method, params string) error {
+		asked++
+		v := given.Get(key)
+		if v == nil {
+			if params != "" {
+				params = `,"params":` + params
+			}
+			in = append(in, quote(key)+`:{"method":`+quote(method)+params+`}`)
+			return nil
+		}
+		action, _ := v.Get("action").Str()
+		_, named := v.Get("content").Get("name").Str()
+		if v.Kind() != wire.KindObject || method == "elicitation/create" && action == "" || action == "accept" && strings.Contains(params, `"form"`) && !named {
+			return fail(-32602, "that is no answer to "+key)
+		}
+		return nil
+	}
+	var err error
 	if el := caps.Get("elicitation"); el != nil {
 		if el.Get("form") != nil || el.Get("url") == nil {
-			in = append(in, `"name":{"method":"elicitation/create","params":{"mode":"form","message":"Who are you?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}`)
+			err = ask("name", "elicitation/create", `{"mode":"form","message":"Who are you?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}`)
 		}
 		if el.Get("url") != nil {
-			in = append(in, `"login":{"method":"elicitation/create","params":{"mode":"url","message":"Log in","url":"https://example.com/login"}}`)
+			err = errors.Join(err, ask("login", "elicitation/create", `{"mode":"url","message":"Log in","url":"https://example.com/login"}`))
 		}
 	}
 	if caps.Get("sampling") != nil {
-		in = append(in, `"poem":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"A poem"}}],"maxTokens":10}}`)
+		err = errors.Join(err, ask("poem", "sampling/createMessage", `{"messages":[{"role":"user","content":{"type":"text","text":"A poem"}}],"maxTokens":10}`))
 	}
 	if caps.Get("sampling").Get("tools") != nil {
-		in = append(in, `"sum":{"method":"sampling/createMessage","params":{`+toolTalk+`}}`)
+		err = errors.Join(err, ask("sum", "sampling/createMessage", `{`+toolTalk+`}`))
 	}
 	if caps.Get("roots") != nil {
-		in = append(in, `"roots":{"method":"roots/list"}`)
+		err = errors.Join(err, ask("roots", "roots/list", ""))
 	}
-	if len(in) == 0 {
+	switch {
+	case err != nil:
+		return "", err
+	case asked == 0:
 		return "", &rpcError{-32021, "this needs elicitation", `{"requiredCapabilities":{"elicitation":{}}}`}
+	case len(in) == 0:
+		return `{"content":[{"type":"text","text":"thank you"}]}`, nil
 	}
 	return `{"resultType":"input_required","inputRequests":{` + strings.Join(in, ",") + `},"requestState":` + askState +
 		`,"_meta":{"` + metaServer + `":` + serverInfo("2026-07-28") + `}}`, nil

@@ -67,9 +67,10 @@ type Conn struct {
 
 	exit      int
 	done      bool
-	client    wire.Raw // capabilities of the client
-	asked     int      // requests sent to the client
-	tasks     []string // ids of the tasks made
+	client    wire.Raw            // capabilities of the client
+	asked     int                 // requests sent to the client
+	waiting   map[string]*Request // calls that wait for the client, by the id of what it was asked
+	tasks     []string            // ids of the tasks made
 	subs      map[string]bool
 	listening map[string]wire.Raw // open subscriptions: key of the id -> filter
 
@@ -121,7 +122,7 @@ func (s *Server) Has(feature string) bool { return !slices.Contains(s.Without, f
 
 // Serve runs the server until its input ends and returns its exit status.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out, errs io.Writer) int {
-	c := &Conn{Server: s, Context: ctx, in: in, out: out, errs: errs, State: map[string]any{}, subs: map[string]bool{}, listening: map[string]wire.Raw{}}
+	c := &Conn{Server: s, Context: ctx, in: in, out: out, errs: errs, State: map[string]any{}, subs: map[string]bool{}, waiting: map[string]*Request{}, listening: map[string]wire.Raw{}}
 	if s.Start != nil {
 		s.Start(c)
 	}
@@ -179,7 +180,8 @@ func (c *Conn) handle(line []byte) string {
 	req.Meta = req.Params.Get("_meta")
 	req.Modern = req.Meta.Get(metaVersion) != nil || req.Meta.Get(metaCaps) != nil
 	if v.Kind() == wire.KindObject && method == nil && (v.Get("result") != nil || v.Get("error") != nil) {
-		return "" // an answer to a request of ours
+		c.reply(v)
+		return ""
 	}
 	_, integer := req.ID.Int()
 	idOK := req.ID == nil || req.ID.Kind() == wire.KindString || integer
