@@ -395,8 +395,11 @@ func (g *printer) forgiven() string {
 				continue
 			}
 			name := f.JSON
-			if f.Default.JSON == "[]" {
+			switch {
+			case f.Default.JSON == "[]":
 				name = "lists"
+			case f.Type.Kind == ir.NullInt: // others of the name may be plain
+				name = t.Name + "." + name
 			}
 			if by[f.Default.JSON] == nil {
 				by[f.Default.JSON] = map[string]bool{}

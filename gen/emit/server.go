@@ -494,7 +494,7 @@ func (g *printer) register(b *jen.Group, s *side) {
 		fn := s.recv().Dot(m.Go)
 		drop := g.dropTask(s, m)
 		allowNil := func(fn *jen.Statement) *jen.Statement {
-			if res := g.typ(m.Result); res.Kind == ir.Struct && !anyRequired(res) {
+			if res := g.typ(m.Result); res.Kind == ir.Struct && acknowledges(res) {
 				return jsonrpc("AllowNil").Call(fn)
 			}
 			return fn
@@ -592,6 +592,12 @@ func (g *printer) dropFunc(f *jen.File, name string, t *ir.Type, member string) 
 			}
 		}),
 	)
+}
+
+// acknowledges says whether a result has nothing in it but that it is one: no
+// required member, or none that the encoder does not fill in.
+func acknowledges(t *ir.Type) bool {
+	return !slices.ContainsFunc(t.Fields, func(f *ir.Field) bool { return f.Required && (f.Default == nil || !f.Default.Zero) })
 }
 
 // mainList is the list that a capability has besides m.
