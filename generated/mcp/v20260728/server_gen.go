@@ -202,9 +202,9 @@ func (s Server) Bind() (jsonrpc.Chooser, error) {
 		}
 	}
 	jsonrpc.HandleRequest(svc, MethodResourcesTemplatesList, s.ListResourceTemplates)
-	jsonrpc.HandleRequest(svc, MethodTasksCancel, s.CancelTask)
+	jsonrpc.HandleRequest(svc, MethodTasksCancel, jsonrpc.AllowNil(s.CancelTask))
 	jsonrpc.HandleRequest(svc, MethodTasksGet, s.GetTask)
-	jsonrpc.HandleRequest(svc, MethodTasksUpdate, s.UpdateTask)
+	jsonrpc.HandleRequest(svc, MethodTasksUpdate, jsonrpc.AllowNil(s.UpdateTask))
 	jsonrpc.HandleRequest(svc, MethodToolsCall, s.CallTool)
 	jsonrpc.HandleRequest(svc, MethodToolsList, s.ListTools)
 	return svc, nil

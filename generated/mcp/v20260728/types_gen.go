@@ -26,10 +26,10 @@
 // where, as in params.argument.name. Results are read as far as they can be: an
 // element of a list that cannot be read is left out, and a required member that
 // is missing is filled in, and written so again: resultType for "complete",
-// cacheScope for "private", ttlMs for 0, lists for [], ttlMs for null,
-// inputSchema for {"type":"object"}. jsonrpc.CallOptions tells of it or makes
-// it an error; for whole messages, Answer.Problems and
-// Request.DecodeResponseStrict do.
+// cacheScope for "private", ttlMs for 0, lists for [], CreateTaskResult.ttlMs,
+// GetTaskResult.ttlMs for null, inputSchema for {"type":"object"}.
+// jsonrpc.CallOptions tells of it or makes it an error; for whole messages,
+// Answer.Problems and Request.DecodeResponseStrict do.
 //
 // What is made by hand is not compared with the schema until Validate is
 // called. A connection refuses to send raw values that are not JSON; a nil
