@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/check"
@@ -23,6 +25,9 @@ type Target struct {
 	Command []string
 	Dir     string   // its working directory, "" for the current one
 	Env     []string // added to the environment, as "NAME=value"
+	// Inherit names what the server gets of the environment of this process; a
+	// name that ends in * stands for all that begin so. nil is everything.
+	Inherit []string
 	// Launcher starts the server instead of Command, for servers that live in
 	// this process.
 	Launcher check.Launcher
@@ -49,7 +54,16 @@ type Options struct {
 	// server does not list ends the run before any tool is called.
 	Allow, Deny []string
 	Limits      check.Limits
-	// Progress is told what happens; calls come from one goroutine.
+	// Time is how long the target is driven at most, all revisions together; 0
+	// is no limit. What was not seen until then is blocked.
+	Time time.Duration
+	// Parallel is how many revisions are driven at once, each by processes of
+	// its own; 0 is 1.
+	Parallel int
+	// Redact takes secrets out of what is reported and saved; nil takes out
+	// what looks like one.
+	Redact *result.Redactor
+	// Progress is told what happens; one call at a time.
 	Progress func(Progress)
 	// Save is handed each recording as it is finished, with a name that is
 	// unique in the run; an error ends the run.
@@ -131,10 +145,15 @@ func (e *RevisionError) Error() string {
 // ErrNoCheck says that a pattern selects no check.
 var ErrNoCheck = errors.New("no check matches")
 
+// ErrTime says that Options.Time was over before the target had said what it
+// speaks.
+var ErrTime = errors.New("the time for the run was over before the server had said what it speaks")
+
 // Run drives the target and judges it. The report holds whatever was found
 // when the context ends early, together with its error. Other errors are
-// *StartError, *DiedError, *SilentError, *RevisionError, *check.ToolError, ErrNoCheck
-// and what Options.Save returned.
+// *StartError, *DiedError, *SilentError, *RevisionError, *check.ToolError, ErrNoCheck,
+// ErrTime and what Options.Save returned. Neither the report nor an error holds
+// secrets that Options.Redact knows.
 func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	checks, err := Select(o)
 	if err != nil {
@@ -142,11 +161,16 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	}
 	launcher := t.Launcher
 	if launcher == nil {
-		launcher = check.Command{Args: t.Command, Dir: t.Dir, Env: t.Env}
+		launcher = check.Command{Args: t.Command, Dir: t.Dir, Env: t.Env, Inherit: t.Inherit}
 	}
 	o.Limits = o.Limits.OneRun()
-	rep := &result.Report{Target: result.Target{Side: "server", Command: t.Command}}
-	r := runner{ctx: ctx, launcher: launcher, o: o, rep: rep}
+	rep := &result.Report{Target: result.Target{Side: "server", Command: o.Redact.Args(t.Command)}}
+	r := runner{ctx: ctx, drive: ctx, launcher: launcher, o: o, rep: rep}
+	if o.Time > 0 {
+		var stop context.CancelFunc
+		r.drive, stop = context.WithTimeout(ctx, o.Time)
+		defer stop()
+	}
 	found, err := r.explore()
 	if err != nil {
 		return nil, err
@@ -155,7 +179,7 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	if err != nil {
 		var none *RevisionError
 		if errors.As(err, &none) && len(none.Speaks) == 0 {
-			none.Named, none.Frames = found.Named(), found.Said()
+			none.Named, none.Frames = found.Named(), o.Redact.Frames(found.Said())
 		}
 		return nil, err
 	}
@@ -163,12 +187,7 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 		return nil, err
 	}
 	rep.Revisions = revs
-	for _, rev := range revs {
-		if err := r.judge(rev, checks, found); err != nil {
-			return rep, err
-		}
-	}
-	return rep, nil
+	return rep, r.judge(revs, checks, found)
 }
 
 // Select gives the checks that the options leave in one of the revisions that
@@ -283,15 +302,20 @@ func choose(asked, speaks []string) ([]string, error) {
 }
 
 type runner struct {
-	ctx      context.Context
+	ctx      context.Context // of the run
+	drive    context.Context // of driving the target: it ends with the time for that
 	launcher check.Launcher
 	o        Options
 	rep      *result.Report
 	saved    int
+
+	telling sync.Mutex
 }
 
 func (r *runner) tell(p Progress) {
 	if r.o.Progress != nil {
+		r.telling.Lock()
+		defer r.telling.Unlock()
 		r.o.Progress(p)
 	}
 }
@@ -302,7 +326,7 @@ func (r *runner) save(traces ...*check.Trace) error {
 		if r.o.Save == nil {
 			continue
 		}
-		if err := r.o.Save(fmt.Sprintf("%02d-%s-%s", r.saved, t.Revision, t.Profile), t.Recording); err != nil {
+		if err := r.o.Save(fmt.Sprintf("%02d-%s-%s", r.saved, t.Revision, t.Profile), r.o.Redact.Recording(t.Recording)); err != nil {
 			return err
 		}
 	}
@@ -311,10 +335,13 @@ func (r *runner) save(traces ...*check.Trace) error {
 
 func (r *runner) explore() (*check.Exploration, error) {
 	r.tell(Progress{})
-	found, err := check.Explore(r.ctx, r.launcher, r.o.Limits)
+	found, err := check.Explore(r.drive, r.launcher, r.o.Limits)
 	if err != nil {
-		if r.ctx.Err() != nil {
+		switch {
+		case r.ctx.Err() != nil:
 			return nil, r.ctx.Err()
+		case r.drive.Err() != nil:
+			return nil, ErrTime
 		}
 		return nil, &StartError{Err: err}
 	}
@@ -322,30 +349,56 @@ func (r *runner) explore() (*check.Exploration, error) {
 		return nil, err
 	}
 	if !found.Answered {
+		stderr := r.o.Redact.Text(found.Traces[0].Stderr(20))
 		if how, died := found.Traces[0].Died(); died {
-			return nil, &DiedError{How: how, Stderr: found.Traces[0].Stderr(20)}
+			return nil, &DiedError{How: how, Stderr: stderr}
 		}
-		return nil, &SilentError{Heard: found.Traces[0].Heard(), Stderr: found.Traces[0].Stderr(20)}
+		return nil, &SilentError{Heard: r.o.Redact.Text(found.Traces[0].Heard()), Stderr: stderr}
 	}
 	return found, nil
 }
 
-func (r *runner) judge(rev string, checks []check.Check, found *check.Exploration) error {
-	traces, err := check.Drive(r.ctx, r.launcher, check.DriveOptions{
-		Revision: rev, Probes: check.Probes(), Limits: r.o.Limits, Allow: r.o.Allow, Deny: r.o.Deny, Started: found.Started,
-		Progress: func(what string) { r.tell(Progress{Revision: rev, Probe: what}) },
-	})
-	if err := errors.Join(err, r.save(traces...)); err != nil {
-		return err
+// judge drives the target in each revision, as many at once as the options
+// allow, and gives the verdicts in their order.
+func (r *runner) judge(revs []string, checks []check.Check, found *check.Exploration) error {
+	type driven struct {
+		traces []*check.Trace
+		err    error
 	}
-	return r.verdicts(rev, checks, traces, found.Traces)
+	done := make([]chan driven, len(revs))
+	var driving sync.WaitGroup
+	defer driving.Wait()
+	ctx, stop := context.WithCancel(r.drive)
+	defer stop()
+	started := 0
+	for i, rev := range revs {
+		for ; started < len(revs) && started < i+max(1, r.o.Parallel); started++ {
+			to, rev := make(chan driven, 1), revs[started]
+			done[started] = to
+			driving.Go(func() {
+				traces, err := check.Drive(ctx, r.launcher, check.DriveOptions{
+					Revision: rev, Probes: check.Probes(), Limits: r.o.Limits, Allow: r.o.Allow, Deny: r.o.Deny, Started: found.Started,
+					Progress: func(what string) { r.tell(Progress{Revision: rev, Probe: what}) },
+				})
+				to <- driven{traces, err}
+			})
+		}
+		d := <-done[i]
+		if err := errors.Join(d.err, r.save(d.traces...)); err != nil {
+			return err
+		}
+		if err := r.verdicts(rev, checks, d.traces, found.Traces); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // verdicts judges the sessions of a revision, until the context ends.
 func (r *runner) verdicts(rev string, checks []check.Check, traces, offers []*check.Trace) error {
 	facts := check.FactsOf(rev, traces)
 	if r.rep.Target.Name == "" {
-		r.rep.Target.Name, r.rep.Target.Version = check.Name(facts.Info, "name"), check.Name(facts.Info, "version")
+		r.rep.Target.Name, r.rep.Target.Version = r.o.Redact.Text(check.Name(facts.Info, "name")), r.o.Redact.Text(check.Name(facts.Info, "version"))
 	}
 	for i := range checks {
 		k := &checks[i]
@@ -358,6 +411,7 @@ func (r *runner) verdicts(rev string, checks []check.Check, traces, offers []*ch
 			continue
 		}
 		v := k.Verdict(rev, facts, traces, offers)
+		r.o.Redact.Check(&v)
 		r.rep.Results = append(r.rep.Results, v)
 		r.tell(Progress{Revision: rev, Check: &v})
 	}
