@@ -628,6 +628,9 @@ func (c *Conn) handle(e *entry, in *inbound) {
 	switch {
 	case in.listen != nil:
 		in.listen.start()
+	case e == relayEntry && in.method == methodListen: // it lasts, and whoever read it has to see the end of it
+		in.ex.Detach()
+		go c.run(e, in)
 	case c.side == ClientSide && e == pingEntry:
 		in.inline = true
 		c.run(e, in)

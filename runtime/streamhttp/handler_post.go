@@ -105,6 +105,9 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) (o *outlet) 
 	p.wait()
 	switch o = p.out; {
 	case o == nil:
+		if p.listen { // see Done: it may have been nobody's before anything was sent
+			_ = p.conn.Close(context.Background())
+		}
 		return nil
 	case o.stay(p.ctx, p.finish):
 		return o
