@@ -163,9 +163,9 @@ func dial(t *testing.T, address, revision string) *client {
 // proxies by name: from a server's address to the one that clients use.
 var proxies = map[string]func(t *testing.T, server string) string{
 	"no proxy": func(_ *testing.T, server string) string { return server },
-	"nginx":    func(t *testing.T, server string) string { return nginx(t, server, "") },
+	"nginx":    func(t *testing.T, server string) string { return nginx(t, "", server) },
 	"nginx that ignores the header": func(t *testing.T, server string) string {
-		return nginx(t, server, "proxy_ignore_headers X-Accel-Buffering;")
+		return nginx(t, "proxy_ignore_headers X-Accel-Buffering;", server)
 	},
 	"haproxy": func(t *testing.T, server string) string { return haproxy(t, server, "") },
 	"haproxy that does not wait": func(t *testing.T, server string) string {
@@ -173,8 +173,13 @@ var proxies = map[string]func(t *testing.T, server string) string{
 	},
 }
 
-// nginx buffers, as it does by default.
-func nginx(t *testing.T, server, more string) string {
+// nginx buffers, and gives its servers the requests in turn, as it does by
+// default.
+func nginx(t *testing.T, more string, servers ...string) string {
+	upstream := ""
+	for _, s := range servers {
+		upstream += " server " + s + ";"
+	}
 	dir, address := t.TempDir(), freeAddress(t)
 	config := fmt.Sprintf(`
 daemon off;
@@ -189,16 +194,18 @@ http {
 	fastcgi_temp_path %[1]s/fastcgi;
 	uwsgi_temp_path %[1]s/uwsgi;
 	scgi_temp_path %[1]s/scgi;
+	upstream servers {%[3]s }
 	server {
 		listen %[2]s;
 		location / {
-			proxy_pass http://%[3]s;
+			proxy_pass http://servers;
+			proxy_set_header Host $http_host;
 			proxy_buffering on;
 			%[4]s
 		}
 	}
 }
-`, dir, address, server, more)
+`, dir, address, upstream, more)
 	file := filepath.Join(dir, "nginx.conf")
 	require.NoError(t, os.WriteFile(file, []byte(config), 0o644))
 	run(t, address, "nginx", "-p", dir, "-e", "stderr", "-c", file)
