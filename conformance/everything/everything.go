@@ -14,6 +14,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"time"
 
 	mcp "github.com/goldwire/goldwire/generated/mcp/v20260728"
 	"github.com/goldwire/goldwire/runtime/compat"
@@ -41,20 +42,30 @@ type Options struct {
 	// whose sealers share their keys take up one another's calls. nil makes one
 	// of a key of its own.
 	Sealer *compat.Sealer
+	// Tasks runs the tools that become tasks; nil makes one, whose tasks end with
+	// their time at the latest.
+	Tasks *compat.Tasks
 }
 
 // New is the reference server in the newest revision. At most one Options counts.
 func New(o ...Options) mcp.Server {
-	var sealer *compat.Sealer
+	var c common
 	if len(o) > 0 {
-		sealer = o[0].Sealer
+		c = common{o[0].Sealer, o[0].Tasks}
 	}
-	if sealer == nil {
+	if c.sealer == nil {
 		key := make([]byte, 32)
-		_, _ = rand.Read(key)                // never fails
-		sealer, _ = compat.NewSealer(0, key) // the key is long enough
+		_, _ = rand.Read(key)                  // never fails
+		c.sealer, _ = compat.NewSealer(0, key) // the key is long enough
 	}
-	return mcp.Server{
+	if c.tasks == nil {
+		c.tasks = &compat.Tasks{Poll: 500 * time.Millisecond}
+	}
+	if c.tasks.Hub == nil {
+		c.tasks.Hub = &jsonrpc.Hub{}
+	}
+	return c.tasks.Attach(mcp.Server{
+		Hub:          c.tasks.Hub,
 		Info:         mcp.Implementation{Name: Name, Title: new("Goldwire reference server"), Version: Version},
 		Instructions: instructions,
 
@@ -67,11 +78,7 @@ func New(o ...Options) mcp.Server {
 			return &mcp.ListToolsResult{Tools: toolList, TTLMs: ttlMs, CacheScope: scope}, nil
 		},
 		CallTool: func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-			return callTool(&call{
-				round:        round{ctx: ctx, sealer: sealer, can: &p.Meta.ClientCapabilities, answers: p.InputResponses, came: p.RequestState},
-				RemoteClient: mcp.Peer(ctx),
-				arguments:    p.Arguments,
-			}, p.Name)
+			return callTool(ctx, newCall(ctx, &c, p))
 		},
 
 		ListPrompts: func(_ context.Context, p *mcp.ListPromptsParams) (*mcp.ListPromptsResult, error) {
@@ -81,7 +88,7 @@ func New(o ...Options) mcp.Server {
 			return &mcp.ListPromptsResult{Prompts: promptList, TTLMs: ttlMs, CacheScope: scope}, nil
 		},
 		GetPrompt: func(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
-			return getPrompt(&round{ctx: ctx, sealer: sealer, can: &p.Meta.ClientCapabilities, answers: p.InputResponses, came: p.RequestState}, p)
+			return getPrompt(&round{ctx: ctx, sealer: c.sealer, can: &p.Meta.ClientCapabilities, answers: p.InputResponses, came: p.RequestState}, p)
 		},
 
 		ListResources: func(_ context.Context, p *mcp.ListResourcesParams) (*mcp.ListResourcesResult, error) {
@@ -105,15 +112,19 @@ func New(o ...Options) mcp.Server {
 		},
 
 		Complete: complete,
-	}
+	})
+}
+
+// common is what the calls of one server share.
+type common struct {
+	sealer *compat.Sealer
+	tasks  *compat.Tasks
 }
 
 // Server is the reference server in every revision, for one connection or many,
 // all of which hear of the same changes.
 func Server(o ...Options) jsonrpc.Binder {
-	s := New(o...)
-	s.Hub = &jsonrpc.Hub{}
-	return compat.Server(s)
+	return compat.Server(New(o...))
 }
 
 // page refuses every cursor: the lists fit one page, so none was ever issued

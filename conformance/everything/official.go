@@ -1,5 +1,7 @@
 package everything
 
+//lint:file-ignore SA1019 The reference server offers the features that the revision retires, too.
+
 import (
 	"context"
 	"errors"
@@ -126,7 +128,7 @@ var official = []tool{
 	}),
 	newTool(mcp.Tool{Name: "json_schema_2020_12_tool", Description: new("Takes arguments that fit an elaborate schema."), InputSchema: wire.Raw(schema2020)},
 		func(_ context.Context, c *call, _ wire.Raw) (*mcp.CallToolResult, error) {
-			return say("Called with " + string(c.arguments)), nil
+			return say("Called with " + string(c.Arguments)), nil
 		}),
 	newTool(mcp.Tool{Name: "test_x_mcp_header", Description: new("Takes an argument that HTTP requests repeat in a header."), InputSchema: wire.Raw(headerSchema)},
 		func(_ context.Context, _ *call, a struct {

@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,7 +22,7 @@ import (
 )
 
 const (
-	said    = `{"action":"accept","content":{"name":"Ada","answer":"Ada","color":"blue","ok":true}}`
+	said    = `{"action":"accept","content":{"name":"Ada","answer":"Ada","color":"blue","ok":true,"confirm":true}}`
 	modeled = `{"role":"assistant","content":{"type":"text","text":"Hi"},"model":"m"}`
 	rooted  = `{"roots":[{"uri":"file:///work"}]}`
 )
@@ -113,7 +115,7 @@ func TestToolsThatAsk(t *testing.T) {
 		{"sample", `{"prompt":"Say hi"}`, [][]string{{"sample"}}, true, "Hi"},
 		{"roots", `{}`, [][]string{{"roots"}}, true, "file:///work"},
 		{"test_sampling", `{"prompt":"Say hi"}`, [][]string{{"answer"}}, false, "The model says: Hi"},
-		{"test_elicitation", `{"message":"Who?"}`, [][]string{{"answer"}}, false, "The user's answer: accept, answer: Ada, color: blue, name: Ada, ok: true"},
+		{"test_elicitation", `{"message":"Who?"}`, [][]string{{"answer"}}, false, "The user's answer: accept, answer: Ada, color: blue, confirm: true, name: Ada, ok: true"},
 		{"test_input_required_result_elicitation", `{}`, [][]string{{"user_name"}}, false, "Hello, Ada!"},
 		{"test_input_required_result_sampling", `{}`, [][]string{{"capital"}}, false, "The model says: Hi"},
 		{"test_input_required_result_list_roots", `{}`, [][]string{{"roots"}}, false, "The roots are file:///work"},
@@ -212,12 +214,17 @@ func TestEveryFixtureWorks(t *testing.T) {
 	require.NoError(t, err, "the first tool takes no arguments")
 	arguments := map[string]string{"log": `{"level":"info","message":"x"}`, "change": `{"list":"tools"}`}
 	fails := []string{"fail", "test_error_handling"}
+	refuses := []string{"failing_job", "protocol_error_job", "test_tool_with_task"} // a client that does not know tasks
 	for _, tool := range list {
 		a := anyArguments(tool.InputSchema)
 		if given, ok := arguments[tool.Name]; ok {
 			a = wire.Raw(given)
 		}
 		res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool.Name, Arguments: a})
+		if slices.Contains(refuses, tool.Name) {
+			require.Equal(t, jsonrpc.CodeMissingClientCapability, codeOf(err), "%s: %v", tool.Name, err)
+			continue
+		}
 		require.NoError(t, err, tool.Name)
 		require.NoError(t, res.Validate(), tool.Name)
 		require.NotEmpty(t, res.Content, tool.Name)
@@ -245,6 +252,57 @@ func TestEveryFixtureWorks(t *testing.T) {
 		res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: r.URI})
 		require.NoError(t, err, r.URI)
 		require.NoError(t, res.Validate(), r.URI)
+	}
+}
+
+// TestToolsThatBecomeTasks holds how each of them goes on, and ends.
+func TestToolsThatBecomeTasks(t *testing.T) {
+	for _, c := range []struct {
+		name, arguments string
+		asks            []string
+		status          mcp.TaskStatus
+		says            string // in the result or the error
+	}{
+		{"slow_compute", `{"seconds":5,"label":"it"}`, nil, mcp.TaskStatusCompleted, "Computed it for 5 s."},
+		{"slow_compute", `{"seconds":-1}`, nil, mcp.TaskStatusCompleted, "seconds: "},
+		{"failing_job", `{}`, nil, mcp.TaskStatusCompleted, `"isError":true`},
+		{"protocol_error_job", `{}`, nil, mcp.TaskStatusFailed, "the job broke"},
+		{"confirm_delete", `{"filename":"x.txt"}`, []string{"confirm"}, mcp.TaskStatusCompleted, "Deleted x.txt."},
+		{"multi_input", `{}`, []string{"first", "second"}, mcp.TaskStatusCompleted, "Hello, Ada Ada!"},
+		{"test_tool_with_task", `{}`, nil, mcp.TaskStatusCompleted, "Hello, Ada!"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := able()
+				client.Tasks = true
+				s := start(t, client)
+				var answers mcp.InputResponses
+				if c.name == "test_tool_with_task" {
+					answers = answerAll(t, s.asks(c.name, c.arguments, nil, nil))
+				}
+				_, err := s.try(c.name, c.arguments, answers, nil)
+				created, ok := errors.AsType[*mcp.TaskCreated](err)
+				require.True(t, ok, "%v", err)
+				id := created.Task().TaskID
+				get := func() *mcp.GetTaskResult {
+					time.Sleep(10 * time.Second)
+					r, err := s.GetTask(t.Context(), &mcp.GetTaskParams{TaskID: id})
+					require.NoError(t, err)
+					require.NoError(t, r.Validate())
+					return r
+				}
+				r := get()
+				if c.asks != nil {
+					require.Equal(t, mcp.TaskStatusInputRequired, r.Status)
+					require.Equal(t, c.asks, slices.Sorted(maps.Keys(r.InputRequests)))
+					_, err := s.UpdateTask(t.Context(), &mcp.UpdateTaskParams{TaskID: id, InputResponses: answerAll(t, mcp.NewInputRequiredError(r.InputRequests, nil))})
+					require.NoError(t, err)
+					r = get()
+				}
+				require.Equal(t, c.status, r.Status)
+				require.Contains(t, string(r.AppendJSON(nil)), c.says)
+			})
+		})
 	}
 }
 

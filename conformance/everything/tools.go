@@ -1,5 +1,7 @@
 package everything
 
+//lint:file-ignore SA1019 The reference server offers the features that the revision retires, too.
+
 import (
 	"context"
 	"fmt"
@@ -21,8 +23,16 @@ type tool struct {
 // call is a call of a tool.
 type call struct {
 	round
-	mcp.RemoteClient // who calls
-	arguments        wire.Raw
+	mcp.RemoteClient // who calls; nobody in a task
+	*common
+	*mcp.CallToolParams
+}
+
+func newCall(ctx context.Context, c *common, p *mcp.CallToolParams) *call {
+	return &call{
+		round:        round{ctx: ctx, sealer: c.sealer, can: &p.Meta.ClientCapabilities, answers: p.InputResponses, came: p.RequestState},
+		RemoteClient: mcp.Peer(ctx), common: c, CallToolParams: p,
+	}
 }
 
 // newTool makes a tool whose arguments are an A. Wrong arguments are an error
@@ -33,7 +43,7 @@ func newTool[A any](t mcp.Tool, f func(context.Context, *call, A) (*mcp.CallTool
 	}
 	t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)}
 	return tool{t, func(ctx context.Context, c *call) (*mcp.CallToolResult, error) {
-		a, err := args.Decode[A](c.arguments)
+		a, err := args.Decode[A](c.Arguments)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +177,7 @@ var asked = wire.Raw("true")
 
 // tools are all tools. The first of the list takes no arguments: clients try
 // that one.
-var tools = slices.Concat(official, own)
+var tools = slices.Concat(official, inBackground, own)
 
 var toolList = func() []mcp.Tool {
 	list := make([]mcp.Tool, len(tools))
@@ -187,12 +197,12 @@ var toolsByName = func() map[string]*tool {
 
 // callTool runs a tool by name. An unknown tool is a protocol error
 // (server/tools, error handling).
-func callTool(c *call, name string) (*mcp.CallToolResult, error) {
-	t := toolsByName[name]
+func callTool(ctx context.Context, c *call) (*mcp.CallToolResult, error) {
+	t := toolsByName[c.Name]
 	if t == nil {
-		return nil, invalidParams("name: no tool %q", name)
+		return nil, invalidParams("name: no tool %q", c.Name)
 	}
-	return t.call(c.ctx, c)
+	return t.call(ctx, c)
 }
 
 func (c *call) log(ctx context.Context, level mcp.LoggingLevel, message string) error {
