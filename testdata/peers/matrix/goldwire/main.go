@@ -105,7 +105,7 @@ func dial(ctx context.Context, t script.Target) (*script.Client, error) {
 	var conn *jsonrpc.Conn
 	if t.Detect {
 		var err error
-		conn, err = compat.Dial(ctx, d, client20260728(t.Updated), client20251125(t.Updated), client20250618(t.Updated), client20250326(t.Updated), client20241105(t.Updated))
+		conn, err = compat.DialRevisions(ctx, d, client20260728(t.Updated), client20251125(t.Updated), client20250618(t.Updated), client20250326(t.Updated), client20241105(t.Updated))
 		if err != nil {
 			return nil, err
 		}
