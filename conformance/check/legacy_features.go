@@ -62,46 +62,34 @@ func legacyFeatureProbes() []Probe {
 				d.Step("declared/roots-changed")
 				d.Tell("notifications/roots/list_changed", "")
 				d.Fence()
-				n := 0
-				for _, t := range d.Facts.Tools {
-					name := Name(t, "name")
-					args, sure := Arguments(t.Get("inputSchema"))
-					if !sure || !d.MayCall(name) || n == maxTools/2 || d.slow(name) {
-						continue
-					}
-					n++
-					d.Step("declared/call/" + name)
-					d.Patient(d.Ask("tools/call", `{"name":`+quote(name)+`,"arguments":`+args+`}`))
+				tools := d.harmlessTools("declared/tools")
+				for _, t := range tools[:min(maxTools, len(tools))] {
+					d.Step("declared/call/" + t.name)
+					d.Patient(d.Ask("tools/call", t.params))
 				}
 			},
 		},
 		{
 			Name: "forms that are filled in wrongly", Since: rev2025June, Until: lastLegacy, Profile: Declared, Needs: []string{"tools"},
 			Run: func(d *Driver) {
-				tried := 0
-				for _, t := range d.Facts.Tools {
-					name := Name(t, "name")
-					var call *Frame
-					content := ""
-					d.View(func(t *Trace) {
-						for _, s := range t.steps {
-							if s.Name != "declared/call/"+name {
-								continue
-							}
-							for _, f := range s.Got() {
-								if bad, ok := misfit(f.Param("requestedSchema")); ok && f.Kind == KindRequest && f.Method == "elicitation/create" && len(s.Sent()) > 0 {
-									call, content = s.Sent()[0], bad
-								}
+				type form struct{ tool, params, content string }
+				var forms []form
+				d.View(func(t *Trace) {
+					for _, s := range t.steps {
+						tool, called := strings.CutPrefix(s.Name, "declared/call/")
+						for _, f := range s.Got() {
+							bad, ok := misfit(f.Param("requestedSchema"))
+							if called && ok && f.Kind == KindRequest && f.Method == "elicitation/create" && len(s.Sent()) > 0 {
+								forms = append(forms, form{tool, string(s.Sent()[0].Params), bad})
+								break
 							}
 						}
-					})
-					if call == nil || tried == maxVariants || !d.MayCall(name) || d.slow(name) {
-						continue
 					}
-					tried++
-					d.Step("declared/misfit/" + name)
-					d.Reply("elicitation/create", `{"action":"accept","content":`+content+`}`)
-					d.Patient(d.Ask("tools/call", string(call.Params)))
+				})
+				for _, f := range forms[:min(maxVariants, len(forms))] {
+					d.Step("declared/misfit/" + f.tool)
+					d.Reply("elicitation/create", `{"action":"accept","content":`+f.content+`}`)
+					d.Patient(d.Ask("tools/call", f.params))
 					d.Reply("elicitation/create", "")
 				}
 			},

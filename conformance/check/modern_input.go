@@ -79,34 +79,39 @@ func (d *Driver) questions(name, method, params string) {
 	}
 }
 
+// retry asks for something and gives what with makes of the question; two empty
+// texts give nothing.
+func (d *Driver) retry(name, step, method, params string, with func(a *Frame) (responses, state string)) {
+	d.Step("input/again/" + name)
+	first := d.Ask(method, params)
+	d.Patient(first)
+	a := d.AnswerTo(first)
+	if !asksInput(a) {
+		return
+	}
+	responses, state := with(a)
+	if responses == "" && state == "" {
+		return
+	}
+	more := ""
+	if responses != "" {
+		more += `,"inputResponses":` + responses
+	}
+	if state != "" {
+		more += `,"requestState":` + state
+	}
+	d.Step("input/" + step + "/" + name)
+	d.Patient(d.Ask(method, strings.TrimSuffix(strings.TrimSpace(params), "}")+more+"}"))
+}
+
 // maxVariants is how many tools that ask for input are given it in other ways.
 const maxVariants = 3
 
 // variants asks for something that needed input before, each time anew, and
 // gives the input in ways that are not quite right.
 func (d *Driver) variants(name, method, params string) {
-	body := strings.TrimSuffix(strings.TrimSpace(params), "}")
 	retry := func(step string, with func(a *Frame) (responses, state string)) {
-		d.Step("input/again/" + name)
-		first := d.Ask(method, params)
-		d.Patient(first)
-		a := d.AnswerTo(first)
-		if !asksInput(a) {
-			return
-		}
-		responses, state := with(a)
-		if responses == "" && state == "" {
-			return
-		}
-		more := ""
-		if responses != "" {
-			more += `,"inputResponses":` + responses
-		}
-		if state != "" {
-			more += `,"requestState":` + state
-		}
-		d.Step("input/" + step + "/" + name)
-		d.Patient(d.Ask(method, body+more+"}"))
+		d.retry(name, step, method, params, with)
 	}
 	state := func(a *Frame) string { return string(a.Result.Get("requestState")) }
 	retry("extra", func(a *Frame) (string, string) {
@@ -152,13 +157,17 @@ func (d *Driver) variants(name, method, params string) {
 		}
 		return "{" + strings.Join(parts, ",") + "}", state(a)
 	})
+}
+
+// tampered gives the input with a state that is not quite the one that came.
+func (d *Driver) tampered(name, method, params string) {
 	for _, spoil := range []func(s string) string{
 		func(s string) string { return s[:len(s)-1] },
 		func(s string) string { return flip(s, 0) },
 		func(s string) string { return flip(s, len(s)/2) },
 		func(s string) string { return flip(s, len(s)-1) },
 	} {
-		retry("tampered", func(a *Frame) (string, string) {
+		d.retry(name, "tampered", method, params, func(a *Frame) (string, string) {
 			s, ok := a.Result.Get("requestState").Str()
 			if !ok || s == "" {
 				return "", ""
@@ -255,20 +264,20 @@ func modernInputProbes() []Probe {
 		{
 			Name: "questions that are answered wrongly", Since: firstModern, Profile: Declared, Needs: []string{"tools"},
 			Run: func(d *Driver) {
-				asking := d.askingTools()
-				for i, name := range asking {
-					params := d.paramsOf("input/first/tools/call/" + name)
-					if params == "" {
-						continue
-					}
+				tampered := 0
+				for i, t := range d.askingTools() {
 					if i < maxVariants {
-						d.variants("tools/call/"+name, "tools/call", params)
+						d.variants("tools/call/"+t.name, "tools/call", t.params)
+					}
+					if t.state && tampered < maxVariants {
+						tampered++
+						d.tampered("tools/call/"+t.name, "tools/call", t.params)
 					}
 					if i == 0 {
 						d.Step("input/abandoned")
 						asked := make([]*Frame, 50)
 						for j := range asked {
-							asked[j] = d.Ask("tools/call", params)
+							asked[j] = d.Ask("tools/call", t.params)
 						}
 						d.Await(asked...)
 						d.Fence()
@@ -730,31 +739,28 @@ func modernInputChecks() []Check {
 	}
 }
 
+// asking is a tool that was seen to ask for input.
+type asking struct {
+	call
+	state bool // it gave a state to bring back
+}
+
 // askingTools are the tools that were seen to ask for input in this session.
-func (d *Driver) askingTools() (names []string) {
+func (d *Driver) askingTools() (out []asking) {
 	d.View(func(t *Trace) {
 		for _, s := range t.steps {
 			name, found := strings.CutPrefix(s.Name, "input/first/tools/call/")
+			if !found {
+				continue
+			}
 			for _, req := range s.Sent() {
-				if found && asksInput(t.Answer(req)) && !slices.Contains(names, name) {
-					names = append(names, name)
+				if a := t.Answer(req); asksInput(a) {
+					out = append(out, asking{call{name, string(withoutMeta(req.Params))}, a.Result.Get("requestState") != nil})
 				}
 			}
 		}
 	})
-	return names
-}
-
-// paramsOf are the params of the only request of a step, without metadata.
-func (d *Driver) paramsOf(step string) (params string) {
-	d.View(func(t *Trace) {
-		for _, s := range t.steps {
-			if s.Name == step && len(s.Sent()) > 0 {
-				params = string(withoutMeta(s.Sent()[0].Params))
-			}
-		}
-	})
-	return params
+	return out
 }
 
 // retries visits the answers to what was asked again in the steps whose names

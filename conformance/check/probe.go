@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/runtime/wire"
 )
 
 // Profiles: how the session of a probe is opened. Probes of one profile share
@@ -65,12 +66,53 @@ func (d *Driver) MayCall(name string) bool {
 	}
 	for _, t := range d.Facts.Tools {
 		if Name(t, "name") == name {
-			ro, _ := t.Get("annotations").Get("readOnlyHint").Bool()
-			return ro
+			return readOnly(t)
 		}
 	}
 	return false
 }
+
+func readOnly(tool wire.Raw) bool {
+	ro, _ := tool.Get("annotations").Get("readOnlyHint").Bool()
+	return ro
+}
+
+// harmlessTools are the tools of this session that may be called, with
+// arguments: some servers have others for clients that declare more.
+func (d *Driver) harmlessTools(step string) []call {
+	d.Step(step)
+	var tools []wire.Raw
+	cursor := ""
+	for range maxPages {
+		a := d.Call("tools/list", cursor)
+		if !a.OK() {
+			break
+		}
+		tools = slices.AppendSeq(tools, a.Result.Get("tools").Elems())
+		next, more := a.Result.Get("nextCursor").Str()
+		if !more {
+			break
+		}
+		cursor = `{"cursor":` + quote(next) + `}`
+	}
+	known := map[string]bool{}
+	for _, t := range d.Facts.Tools {
+		known[Name(t, "name")] = true
+	}
+	var out []call
+	for _, t := range tools {
+		name := Name(t, "name")
+		args, sure := Arguments(t.Get("inputSchema"))
+		may := d.MayCall(name) || !known[name] && readOnly(t) && !slices.Contains(d.opts.Deny, name) && !slices.Contains(d.opts.Deny, "*")
+		if name != "" && sure && may && !d.slow(name) {
+			out = append(out, call{name, `{"name":` + quote(name) + `,"arguments":` + args + `}`})
+		}
+	}
+	return out
+}
+
+// call is a tool with params that call it.
+type call struct{ name, params string }
 
 // slow reports whether a tool was called before and took long: once is enough.
 func (d *Driver) slow(name string) (slow bool) {

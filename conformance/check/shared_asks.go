@@ -17,16 +17,10 @@ func askProbes() []Probe {
 		{
 			Name: "tools of a client that declares every variant", Since: rev2025November, Profile: Full, Needs: []string{"tools"},
 			Run: func(d *Driver) {
-				n := 0
-				for _, t := range d.Facts.Tools {
-					name := Name(t, "name")
-					args, sure := Arguments(t.Get("inputSchema"))
-					if !sure || !d.MayCall(name) || n == maxTools/2 || d.slow(name) {
-						continue
-					}
-					n++
-					d.Step("full/call/" + name)
-					d.Patient(d.Ask("tools/call", `{"name":`+quote(name)+`,"arguments":`+args+`}`))
+				tools := d.harmlessTools("full/tools")
+				for _, t := range tools[:min(maxTools, len(tools))] {
+					d.Step("full/call/" + t.name)
+					d.Patient(d.Ask("tools/call", t.params))
 				}
 				d.Fence()
 			},
