@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/goldwire/goldwire/gen/build"
+	"github.com/goldwire/goldwire/gen/delta"
+	"github.com/goldwire/goldwire/gen/emit"
 )
 
 // task is something that only a person can write.
@@ -43,10 +45,8 @@ func (t tree) tasks() []task {
 		{"draft an example of each type by go test ./generated/mcp -run TestOwnExamples -update, and make them say something", "testdata/examples/" + t.revision, there("testdata/examples/" + t.revision)},
 		{"test a whole session", "generated/mcp/" + pkg + "/session_test.go", there("generated/mcp/" + pkg + "/session_test.go")},
 	}
-	if steps, _ := filepath.Glob(t.path("generated", "mcp", "step*")); len(steps) > 0 {
-		out = append(out, task{"write the conversions that no rule makes", "generated/mcp/" + step + "/hand.go", there("generated/mcp/" + step + "/hand.go")})
-	}
 	return append(out,
+		task{"write the conversions that no rule makes, or a rule for them in gen/delta/rules.go", "generated/mcp/" + step + "/hand.go", func() ([]string, error) { return t.hand(step) }},
 		task{"serve and dial it together with the others", "runtime/compat", t.mentioned("runtime/compat", pkg)},
 		task{"let the reference server and client speak it", "conformance/everything", t.mentioned("conformance/everything", pkg)},
 		task{"say which requirements hold for it, and add the new ones", "conformance/catalogue", t.mentioned("conformance/catalogue", t.revision)},
@@ -77,6 +77,53 @@ func (t tree) left(s streams) error {
 		}
 	}
 	return nil
+}
+
+// hand lists the functions that the printed conversions call and that are not
+// written yet.
+func (t tree) hand(step string) ([]string, error) {
+	before, err := t.before()
+	if err != nil {
+		return nil, err
+	}
+	older, err := build.Build(os.DirFS(t.path("spec")), before)
+	if err != nil {
+		return nil, err
+	}
+	newer, err := build.Build(os.DirFS(t.path("spec")), t.revision)
+	if err != nil {
+		return []string{err.Error()}, nil // the overlay is not finished
+	}
+	plan, err := delta.Step(older, newer)
+	if err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(t.path("generated", "mcp", step, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	written := map[string]bool{}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_gen.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return []string{err.Error()}, nil
+		}
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+				written[fn.Name.Name] = true
+			}
+		}
+	}
+	var out []string
+	for _, h := range plan.Hand {
+		if !written[h.Func] {
+			out = append(out, emit.HandStub(h)+" // "+h.Why)
+		}
+	}
+	return out, nil
 }
 
 // gaps lists what has no text of our own yet.

@@ -23,6 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goldwire/goldwire/gen"
 	"github.com/goldwire/goldwire/gen/build"
 	"github.com/goldwire/goldwire/gen/delta"
 	"github.com/goldwire/goldwire/gen/emit"
@@ -58,21 +59,33 @@ var exports = sync.OnceValues(func() (map[string]string, error) {
 type checker struct {
 	fset *token.FileSet
 	conf types.Config
+	made map[string]*types.Package // by import path
 }
 
 func newChecker(t testing.TB) *checker {
 	t.Helper()
 	files, err := exports()
 	require.NoError(t, err)
-	c := &checker{fset: token.NewFileSet()}
-	c.conf = types.Config{GoVersion: "go1.26", Importer: importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) {
+	c := &checker{fset: token.NewFileSet(), made: map[string]*types.Package{}}
+	compiled := importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) {
 		if files[path] == "" {
 			return nil, fmt.Errorf("printed code imports %s", path)
 		}
 		return os.Open(files[path])
+	})
+	c.conf = types.Config{GoVersion: "go1.26", Importer: importing(func(path string) (*types.Package, error) {
+		if p := c.made[path]; p != nil {
+			return p, nil
+		}
+		return compiled.Import(path)
 	})}
 	return c
 }
+
+// importing is a function that imports packages.
+type importing func(path string) (*types.Package, error)
+
+func (f importing) Import(path string) (*types.Package, error) { return f(path) }
 
 // check says what is wrong with a package.
 func (c *checker) check(files map[string][]byte) (*types.Package, error) {
@@ -85,6 +98,28 @@ func (c *checker) check(files map[string][]byte) (*types.Package, error) {
 		parsed = append(parsed, f)
 	}
 	return c.conf.Check("mcp", c.fset, parsed, nil)
+}
+
+// step prints the conversions between two packages, holds that they compile
+// once a person has written what is asked for, and lists that.
+func (c *checker) step(t *testing.T, older, newer side) string {
+	t.Helper()
+	plan, err := delta.Step(older.p, newer.p)
+	require.NoError(t, err)
+	files, err := emit.Step(plan)
+	require.NoError(t, err)
+	o, n := emit.Module+"/generated/"+older.p.Dir, emit.Module+"/generated/"+newer.p.Dir
+	c.made[o], c.made[n] = older.code, newer.code
+	var list, hand strings.Builder
+	fmt.Fprintf(&hand, "package %s\n\nimport (\n\tolder %q\n\tnewer %q\n\t%q\n)\n\nvar (\n\t_ older.Server\n\t_ newer.Server\n\t_ wire.Raw\n)\n", plan.Name, o, n, emit.Module+"/runtime/wire")
+	for _, h := range plan.Hand {
+		fmt.Fprintf(&list, "%s // %s\n", emit.HandStub(h), h.Why)
+		fmt.Fprintf(&hand, "\n%s { panic(0) }\n", emit.HandStub(h))
+	}
+	files["hand.go"] = []byte(hand.String())
+	_, err = c.check(files)
+	require.NoError(t, err, "the step does not compile")
+	return list.String()
 }
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -219,6 +254,9 @@ func TestNextRevisions(t *testing.T) {
 				add("decided", notes.String())
 			}
 			add("summary", strings.Join(d.Summary(), "\n")+"\n")
+			if hand := c.step(t, olderSide, side{p: newer, code: pkg}); hand != "" {
+				add("hand", hand)
+			}
 			golden(t, file, &got)
 
 			c.asSaid(t, olderSide, side{p: newer, code: pkg})
@@ -278,6 +316,51 @@ func walked(t *testing.T, schema string, rules *ir.Package) {
 	for _, older := range spectest.Revisions() { // for which the same facts must hold as before
 		require.Equal(t, facts(t, before, older), facts(t, changed, older), older)
 	}
+}
+
+// TestNextRevisionAddsOneStep holds that a sixth revision adds its package and
+// one step, and changes no other printed file but the list that tests go over.
+func TestNextRevisionAddsOneStep(t *testing.T) {
+	withoutRaceDetector(t)
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "spec"), spectest.Files()))
+	tr := tree{dir, next}
+	ar, err := txtar.ParseFile("../../testdata/gen/new_arm.txtar")
+	require.NoError(t, err)
+	schema := filepath.Join(dir, "next.json")
+	require.NoError(t, os.WriteFile(schema, nextSchema(t, string(ar.Files[0].Data)), 0o644))
+	var out, errs testWriter
+	s := streams{strings.NewReader(""), &out, &errs}
+	require.NoError(t, importSchema(s, tr.path("spec"), next, schema))
+	require.NoError(t, tr.scaffold(s, spectest.Newest))
+
+	before, err := gen.Generate(spectest.Files())
+	require.NoError(t, err)
+	after, err := gen.Generate(os.DirFS(tr.path("spec")))
+	require.NoError(t, err)
+	came := map[string]bool{}
+	for name, data := range after {
+		switch was, ok := before[name]; {
+		case !ok:
+			came[filepath.ToSlash(filepath.Dir(name))] = true
+		case string(was) != string(data):
+			require.Equal(t, "mcp/registry_gen_test.go", name)
+		}
+	}
+	require.Equal(t, map[string]bool{"mcp/v20270115": true, "mcp/step20270115": true}, came)
+	for name := range before {
+		require.Contains(t, after, name)
+	}
+
+	open, err := tr.hand("step20270115")
+	require.NoError(t, err)
+	require.Len(t, open, 2, "%v", open)
+	require.Contains(t, open[0], "func downgradeContentBlockVideoContent(in *newer.VideoContent, e *wire.Env) (older.ContentBlock, error) // ")
+	require.NoError(t, os.MkdirAll(tr.path("generated", "mcp", "step20270115"), 0o755))
+	require.NoError(t, os.WriteFile(tr.path("generated", "mcp", "step20270115", "hand.go"), []byte("package step20270115\n\nfunc downgradeContentBlockVideoContent() {}\n"), 0o644))
+	open, err = tr.hand("step20270115")
+	require.NoError(t, err)
+	require.Len(t, open, 1, "%v", open)
 }
 
 // facts are the entries that hold for a revision, less the revision that ends

@@ -18,8 +18,8 @@ import (
 )
 
 // TestRandomNextRevisions changes the newest schema at random places in random
-// ways. Whatever comes of it compiles, or is refused with file and pointer; and
-// what is said of old code is so.
+// ways. Whatever comes of it compiles, or is refused with file and pointer; what
+// is said of old code is so, and the conversions compile too.
 func TestRandomNextRevisions(t *testing.T) {
 	withoutRaceDetector(t)
 	const n = 6
@@ -50,6 +50,7 @@ func TestRandomNextRevisions(t *testing.T) {
 		require.NoError(t, err, "%v: what was built cannot be printed", done)
 		code, err := c.check(files)
 		require.NoError(t, err, "%v: the package does not compile", done)
+		c.step(t, older, side{p: p, code: code})
 		c.asSaid(t, older, side{p: p, code: code}, done...)
 		made++
 	}

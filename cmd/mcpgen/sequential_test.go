@@ -17,7 +17,7 @@ import (
 
 // sequential names tests of one goroutine that work for long: the race
 // detector finds nothing in them and makes them five times as slow.
-var sequential = []string{"TestNextRevisions", "TestRandomNextRevisions", "TestOldCodeCompilesAsSaid", "TestGenerateCheck"}
+var sequential = []string{"TestNextRevisions", "TestNextRevisionAddsOneStep", "TestRandomNextRevisions", "TestOldCodeCompilesAsSaid", "TestGenerateCheck"}
 
 // withoutRaceDetector leaves a test to TestSequential when the race detector is on.
 func withoutRaceDetector(t *testing.T) {

@@ -47,6 +47,7 @@ func Step(older, newer *ir.Package) (*ir.StepPackage, error) {
 		}
 	}
 	p.sure(s)
+	p.methods(s)
 	for _, side := range []string{"Server", "Client"} {
 		for _, up := range []bool{true, false} {
 			if p.rules.take(side, "", up) == hand {
@@ -67,6 +68,38 @@ func Step(older, newer *ir.Package) (*ir.StepPackage, error) {
 		s.Hand = append(s.Hand, p.hand[name])
 	}
 	return s, p.rules.unused(newer.Revision)
+}
+
+// methods asks for what joins the methods whose params or result are another
+// type in the newer revision, and not the same one changed.
+func (p *planner) methods(s *ir.StepPackage) {
+	for _, n := range s.Newer.Methods {
+		i := slices.IndexFunc(s.Older.Methods, func(o *ir.Method) bool { return o.Name == n.Name })
+		if i < 0 {
+			continue
+		}
+		o := s.Older.Methods[i]
+		if o.Lifecycle || n.Lifecycle || p.same(o.Params, n.Params) && (n.Notification || p.same(o.Result, n.Result)) {
+			continue
+		}
+		for side, sent := range map[string]ir.Direction{"Server": ir.ServerToClient, "Client": ir.ClientToServer} {
+			for _, up := range []bool{true, false} {
+				if n.Direction != sent {
+					p.needs(&ir.Hand{Func: verb(up) + side, Why: n.Name + " has other params or another result", Up: up, Side: side})
+				}
+			}
+		}
+	}
+}
+
+// same says whether a type of the older revision is converted to one of the
+// newer, or a rule keeps them apart.
+func (p *planner) same(older, newer string) bool {
+	o, n := p.older.typ(older), p.newer.typ(newer)
+	if o == nil || n == nil {
+		return o == n
+	}
+	return p.toNewer[o.Name] == n.Name || p.rules.apart(n.Name)
 }
 
 // planner works out one step.
@@ -157,9 +190,13 @@ func (p *planner) fill(w *ir.Way, name string) error {
 				continue
 			}
 			w.ArmMoves = append(w.ArmMoves, &ir.ArmMove{From: a.Type})
-			from, _ := p.sides(w.Up)
+			from, target := p.sides(w.Up)
+			why := fmt.Sprintf("a %s of %s cannot be %s", w.To.Name, target.Revision, a.Type)
+			if use == hand {
+				why = fmt.Sprintf("%s of %s by a rule", a.Type, w.To.Name)
+			}
 			p.needs(&ir.Hand{
-				Func: verb(w.Up) + name + a.Type, Why: fmt.Sprintf("%s %s cannot be %s", w.To.Name, "of the other revision", a.Type),
+				Func: verb(w.Up) + name + a.Type, Why: why,
 				Up: w.Up, Type: w.From, Arm: from.byName[a.Type], Union: w.To,
 			})
 		}

@@ -129,8 +129,8 @@ func (p *stepPrinter) convertSide(f *jen.File, from, to *side, peered bool) (req
 				continue
 			}
 			pw, rw := p.converter(!p.up, tg, t.Params), p.converter(p.up, fg, m.Result)
-			if pw == nil || rw == nil {
-				continue
+			if pw == nil || rw == nil || pw.To != fg.typ(m.Params) || rw.To != tg.typ(t.Result) {
+				continue // a rule keeps the types apart, or a person joins them
 			}
 			requests = true
 			p.up = !p.up
@@ -152,7 +152,7 @@ func (p *stepPrinter) convertSide(f *jen.File, from, to *side, peered bool) (req
 				continue
 			}
 			pw := p.converter(!p.up, tg, t.Params)
-			if pw == nil {
+			if pw == nil || pw.To != fg.typ(m.Params) {
 				continue
 			}
 			notes = true

@@ -452,7 +452,10 @@ func (p *stepPrinter) move(b *block, m *ir.Move) {
 			}
 			return jen.Add(to).Call(v)
 		}
+		widened := c.From.Kind == ir.Int && c.Kind == ir.Cast // a pointer to one is none to the other
 		switch {
+		case fp && tp && widened:
+			b.add(jen.If(present).Block(dst.Op("=").New(cast(jen.Op("*").Add(src)))))
 		case fp && tp && c.Kind == ir.Cast:
 			b.add(dst.Op("=").Parens(jen.Op("*").Add(to)).Call(src))
 		case fp == tp:
@@ -595,6 +598,8 @@ func (p *stepPrinter) value(b *block, c *ir.Conv, target, source place, at func(
 	case ir.Call:
 		w := c.Way
 		switch {
+		case w.Kind == ir.EachElem && w.Sure:
+			b.add(jen.List(dst, jen.Id("_")).Op("=").Id(p.exported(w)).Call(src, jen.Nil()).Comment("// it cannot fail"))
 		case w.Kind == ir.ByArm, w.Kind == ir.EachElem:
 			call([]jen.Code{dst}, jen.Id(p.exported(w)).Call(src, env()), w.Omits)
 		case w.Sure:
@@ -834,4 +839,25 @@ func (p *stepPrinter) union(f *jen.File, w *ir.Way) {
 		}),
 		jen.Return(jen.Nil(), env().Dot("Cannot").Call(jen.Lit(""), jen.Lit("no such value"))),
 	)
+}
+
+// HandStub is the declaration, without a body, of a function that a person
+// writes beside the printed conversions.
+func HandStub(h *ir.Hand) string {
+	from, to := "newer", "older"
+	if h.Up {
+		from, to = to, from
+	}
+	const env = "e *wire.Env"
+	switch {
+	case h.Error:
+		return fmt.Sprintf("func %s(method string, err error) error", h.Func)
+	case h.Side != "":
+		return fmt.Sprintf("func %s(in *%s.%s, out *%s.%s)", h.Func, from, h.Side, to, h.Side)
+	case h.Arm != nil:
+		return fmt.Sprintf("func %s(in *%s.%s, %s) (%s.%s, error)", h.Func, from, h.Arm.Name, env, to, h.Union.Name)
+	case h.Raw:
+		return fmt.Sprintf("func %s(in *%s.%s, %s) (wire.Raw, error)", h.Func, from, h.Type.Name, env)
+	}
+	return fmt.Sprintf("func %s(in *%s.%s, out *%s.%s, %s) error", h.Func, from, h.Type.Name, to, h.To.Name, env)
 }
