@@ -38,7 +38,7 @@ var parts = map[reflect.Type]map[string]part{
 		"Source": no("the file's name"), "SourceHash": no("the file's hash"), "Stateless": is(HandshakeChanged),
 		"Doc": no(texts), "Changes": no(texts), "Place": no(texts),
 		"Extensions": no("each is a capability, and those are compared"),
-		"Types": no("compared one by one"), "Methods": no("compared one by one"), "Errors": no("compared one by one"), "Consts": no("compared one by one"),
+		"Types":      no("compared one by one"), "Methods": no("compared one by one"), "Errors": no("compared one by one"), "Consts": no("compared one by one"),
 	},
 	reflect.TypeFor[ir.Type](): {
 		"Name": is(TypeRenamed), "Schema": no("how the file calls it: neither Go nor the wire knows"), "Kind": is(KindChanged),
