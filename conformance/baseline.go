@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/goccy/go-yaml"
 
@@ -79,7 +80,7 @@ func ParseBaseline(file string, text []byte) (*Baseline, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return b, nil
 	}
-	if err := yaml.UnmarshalWithOptions(text, &b.Entries, yaml.Strict()); err != nil {
+	if err := unmarshal(text, &b.Entries); err != nil {
 		return fail("", "%s", strings.TrimSpace(err.Error()))
 	}
 	seen := map[[2]string]bool{}
@@ -111,6 +112,16 @@ func ParseBaseline(file string, text []byte) (*Baseline, error) {
 	return b, nil
 }
 
+// unmarshal reads YAML. The library panics on some texts that are none.
+func unmarshal(text []byte, v any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it cannot be read as YAML: %v", p)
+		}
+	}()
+	return yaml.UnmarshalWithOptions(text, v, yaml.Strict())
+}
+
 // head is the comments and blank lines that a text begins with.
 func head(text []byte) string {
 	var b strings.Builder
@@ -118,7 +129,9 @@ func head(text []byte) string {
 		if s := strings.TrimSpace(line); s != "" && !strings.HasPrefix(s, "#") {
 			break
 		}
-		b.WriteString(line)
+		if !strings.ContainsFunc(strings.TrimSpace(line), unicode.IsControl) {
+			b.WriteString(strings.TrimSpace(line) + "\n")
+		}
 	}
 	return b.String()
 }

@@ -25,10 +25,12 @@ import (
 )
 
 type checkFlags struct {
-	revision, format, output, level, save string
-	only, allow, deny                     []string
-	list                                  bool
-	timeout                               time.Duration
+	revision, format, output, level, save   string
+	baseline, flaky, config, server, source string
+	only, allow, deny, reports, env         []string
+	list, update, strict, annotate          bool
+	timeout, probeTimeout, timeLimit        time.Duration
+	parallel                                int
 }
 
 func checkCommand() *cobra.Command {
@@ -58,27 +60,47 @@ the line that is judged, @12ms its time, an x before it says that its bytes are
 quoted, and requests with ids from 7000000 only ask whether the server is still
 there.
 
-Where the run comes to no verdicts (status 3 or 5), --format json writes a
-report all the same: results is empty, and error has the kind (start, died,
-silent, revision, interrupted or internal), the message, the exitCode, and the
-last lines of the server's stderr. With --format text nothing is written then,
-and FILE is left as it was; so it is with status 2.
+--report writes further reports from the same run, each to a file: text and json
+as --format does, junit and sarif for CI, markdown for the summary of a job
+(--report markdown="$GITHUB_STEP_SUMMARY"), html as one page that needs nothing
+else. Values of --env and of the --config entry, and whatever looks like a
+credential, are left out of all of them.
 
-Exit status: 0 no MUST was broken; 1 one was; 2 the command line makes no
-sense; 3 the server could not be started, stayed silent or ended before it had
-answered; 5 nothing could be observed, the checker itself failed, or nothing
+--baseline names a YAML file of findings that are known and do not count:
+
+  - check: unknown-tool
+    revisions: [2025-11-25]   # left out: every one
+    until: 2027-01-31         # the last day it holds; left out: no end
+    reason: Fixed in 2.0.
+
+An entry that is not true any more (the check passes, does not exist, or the
+day is past) is stale. --update-baseline writes what is found into the file.
+--flaky names a file of the same form for checks that now pass, now fail.
+
+Where the run comes to no verdicts (status 3 or 5), every format but text is
+written all the same, and so is every --report: in json results is empty, and
+error has the kind (start, died, silent, revision, interrupted or internal), the
+message, the exitCode, and the last lines of the server's stderr. With --format
+text nothing is written then, and FILE is left as it was; so it is with status 2.
+
+Exit status: 0 no MUST was broken; 1 one was (with --strict: or a SHOULD) that
+the baseline does not know; 2 the command line makes no sense; 3 the server
+could not be started, stayed silent or ended before it had answered; 4 nothing
+else, but an entry of --baseline or --flaky is stale; 5 nothing could be observed, the checker itself failed, or nothing
 was found broken but checks of a MUST were blocked (by a server that ended
 between requests, hung, or wrote more than is recorded), so that nobody can
 say that the server conforms.`,
 		Example: `  goldwire check -- npx -y @modelcontextprotocol/server-everything
   goldwire check --only tools --only legacy/jsonrpc-* -- ./my-server --stdio
-  goldwire check --revision all --format json --output report.json -- ./my-server --stdio`,
+  goldwire check --revision all --format json --output report.json -- ./my-server --stdio
+  goldwire check --baseline known.yaml --report junit=junit.xml --report html=report.html -- ./my-server --stdio
+  goldwire check --config mcp.json --server files`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.revision, "revision", "auto", "revisions to judge by: auto (the newest of each era that the server speaks), all (that it speaks), or a comma-separated `LIST`")
-	fl.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text or json")
+	fl.StringVar(&f.format, "format", "text", "`FORMAT` of the report: "+oneOf(report.Formats()))
 	fl.StringVar(&f.output, "output", "", "write the report to `FILE`, - for stdout")
 	fl.StringVar(&f.level, "level", "may", "weakest `LEVEL` of rules to judge: must, should or may (breaking a SHOULD or a MAY is a warning)")
 	fl.StringSliceVar(&f.only, "only", nil, "judge only what matches `PATTERN`: ids of checks (tool-*), areas (tools) or requirements (legacy/tools-*); may be repeated")
@@ -87,6 +109,19 @@ say that the server conforms.`,
 	fl.StringSliceVar(&f.allow, "allow-tool", nil, "a tool that may be called though it is not marked read-only, * for all; may be repeated")
 	fl.StringSliceVar(&f.deny, "deny-tool", nil, "a tool that is never called, * for all; may be repeated")
 	fl.StringVar(&f.save, "save", "", "save the transcript of each session in `DIR`")
+	fl.StringArrayVar(&f.reports, "report", nil, "write a report as `FORMAT=FILE` too; may be repeated. Formats: "+strings.Join(report.Formats(), ", "))
+	fl.StringVar(&f.baseline, "baseline", "", "a YAML `FILE` of findings that are known and do not count")
+	fl.BoolVar(&f.update, "update-baseline", false, "write what counts now into the file of --baseline, with the reasons it has")
+	fl.StringVar(&f.flaky, "flaky", "", "a YAML `FILE` of checks that do not count, whether they pass or not")
+	fl.BoolVar(&f.strict, "strict", false, "a warning counts as a failure does")
+	fl.BoolVar(&f.annotate, "annotate", os.Getenv("GITHUB_ACTIONS") == "true", "print the findings on stderr as annotations of GitHub Actions; by default where GITHUB_ACTIONS is true")
+	fl.StringVar(&f.source, "source", "", "the source `FILE` that annotations and SARIF show findings at; by default the first argument of CMD that is a file below this folder")
+	fl.StringArrayVar(&f.env, "env", nil, "set a variable for the server, as `NAME=VALUE`, or pass on NAME; may be repeated")
+	fl.StringVar(&f.config, "config", "", "judge a server of this JSON `FILE`: the mcpServers that clients are configured with")
+	fl.StringVar(&f.server, "server", "", "the `NAME` of the server in the file of --config, where it has several")
+	fl.IntVar(&f.parallel, "parallel", 1, "how many revisions are judged at once, each with processes of its own")
+	fl.DurationVar(&f.probeTimeout, "probe-timeout", 5*time.Minute, "how long one probe of the server may take in all; what it would have shown is blocked then")
+	fl.DurationVar(&f.timeLimit, "time-limit", 0, "how long all probing may take, 0 for no limit; what was not seen by then is blocked")
 	return cmd
 }
 
@@ -108,39 +143,161 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 && cmd.ArgsLenAtDash() >= 0 {
 		return &exitError{exitUsage, errors.New("no command stands behind --; without -- the built-in reference server is judged")}
 	}
-	if len(args) == 0 {
-		self, err := os.Executable()
-		if err != nil {
-			return &exitError{exitNoResult, err}
-		}
-		args = []string{self, "serve"}
+	target, secrets, err := f.target(args)
+	if err != nil {
+		return err
+	}
+	opts.Redact = result.NewRedactor(secrets)
+	known, flaky, err := f.lists()
+	if err != nil {
+		return &exitError{exitUsage, err}
 	}
 	// An output that cannot be written is said before the work, not after it.
-	out, err := f.open(cmd.OutOrStdout())
+	outs, err := f.openAll(cmd.OutOrStdout())
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
 	line := newStatusLine(cmd.ErrOrStderr())
 	opts.Progress = line.progress
-	rep, err := conformance.Run(cmd.Context(), conformance.Target{Command: args}, opts)
+	rep, err := conformance.Run(cmd.Context(), target, opts)
 	line.clear()
+	write := report.Options{Source: f.sourceOf(target.Command), Tool: version()}
+	var none *exitError
 	if rep == nil || err != nil {
-		failed := startFailure(err, args)
-		if f.format != "json" || failed.code == exitUsage {
-			failed.err = errors.Join(failed.err, out.leave())
-			return failed
+		none = startFailure(err, target.Command)
+		none.err = errors.New(opts.Redact.Text(none.err.Error()))
+		if none.code == exitUsage {
+			none.err = errors.Join(none.err, leaveAll(outs))
+			return none
 		}
-		none := &result.Report{Target: result.Target{Side: "server", Command: args}, Error: failure(err, failed)}
-		failed.err = errors.Join(failed.err, out.write(func(w io.Writer) error { return report.JSON(w, none) }))
-		return failed
+		rep = &result.Report{Target: result.Target{Side: "server", Command: opts.Redact.Args(target.Command)}, Error: failure(err, none)}
+	} else {
+		rep.Strict = f.strict
+		if f.update {
+			known = conformance.Update(known, rep, flaky, time.Now())
+			if err := writeBaseline(known); err != nil {
+				return &exitError{exitNoResult, errors.Join(err, leaveAll(outs))}
+			}
+		}
+		conformance.Apply(rep, known, flaky, time.Now())
 	}
-	if err := out.write(func(w io.Writer) error { return f.write(w, rep) }); err != nil {
-		return &exitError{exitNoResult, err}
+	for _, out := range outs {
+		if rep.Error != nil && out.main && out.format == "text" {
+			err = errors.Join(err, out.leave())
+			continue
+		}
+		if werr := out.write(func(w io.Writer) error { return f.write(w, out.format, rep, write) }); werr != nil {
+			if none == nil {
+				none = &exitError{code: exitNoResult}
+			}
+			none.err = errors.Join(none.err, werr)
+		}
+	}
+	if f.annotate {
+		if err := report.Annotations(cmd.ErrOrStderr(), rep, write.Source); err != nil {
+			return &exitError{exitNoResult, err}
+		}
+	}
+	if none != nil {
+		return none
 	}
 	if code := report.ExitCode(rep); code != exitOK {
 		return &exitError{code: code}
 	}
 	return nil
+}
+
+// target is what is judged: the command, the entry of a configuration, or the
+// built-in reference server; and the variables whose values are secrets, as
+// NAME=value.
+func (f *checkFlags) target(args []string) (t conformance.Target, secrets []string, err error) {
+	switch {
+	case f.config != "" && len(args) > 0:
+		return t, nil, &exitError{exitUsage, errors.New("--config names the server, and so does the command behind --: want one of them")}
+	case f.config == "" && f.server != "":
+		return t, nil, &exitError{exitUsage, errors.New("--server names an entry of the file that --config names: there is none")}
+	case f.config != "":
+		if t, err = fromConfig(f.config, f.server); err != nil {
+			return t, nil, &exitError{exitUsage, err}
+		}
+	case len(args) > 0:
+		t.Command = args
+	default:
+		self, err := os.Executable()
+		if err != nil {
+			return t, nil, &exitError{exitNoResult, err}
+		}
+		t.Command = []string{self, "serve"}
+	}
+	for _, v := range f.env {
+		name, _, set := strings.Cut(v, "=")
+		if name == "" || strings.Contains(v, "\x00") {
+			return t, nil, &exitError{exitUsage, errors.New("--env: want NAME=VALUE or NAME")}
+		}
+		if !set {
+			value, ok := os.LookupEnv(name)
+			if !ok {
+				return t, nil, &exitError{exitUsage, fmt.Errorf("--env %s: there is no such variable to pass on", name)}
+			}
+			v = name + "=" + value
+		}
+		t.Env = append(t.Env, v)
+	}
+	return t, t.Env, nil
+}
+
+// lists reads the baseline and the list of flaky checks, nil where none is
+// named. A baseline that is to be written need not be there.
+func (f *checkFlags) lists() (known, flaky *conformance.Baseline, err error) {
+	if f.update && f.baseline == "" {
+		return nil, nil, errors.New("--update-baseline writes the file that --baseline names: there is none")
+	}
+	read := func(flag, file string, mayMiss bool) (*conformance.Baseline, error) {
+		if file == "" {
+			return nil, nil
+		}
+		text, err := os.ReadFile(file)
+		if err != nil && (!mayMiss || !errors.Is(err, os.ErrNotExist)) {
+			return nil, fmt.Errorf("--%s: %w", flag, err)
+		}
+		b, err := conformance.ParseBaseline(file, text)
+		if err != nil {
+			return nil, fmt.Errorf("--%s: %w", flag, err)
+		}
+		return b, nil
+	}
+	if known, err = read("baseline", f.baseline, f.update); err != nil {
+		return nil, nil, err
+	}
+	flaky, err = read("flaky", f.flaky, false)
+	return known, flaky, err
+}
+
+func writeBaseline(b *conformance.Baseline) error {
+	text, err := b.MarshalText()
+	if err == nil {
+		err = os.WriteFile(b.File, text, 0o666)
+	}
+	if err != nil {
+		return fmt.Errorf("--update-baseline: %w", err)
+	}
+	return nil
+}
+
+// sourceOf is the file that findings are shown at.
+func (f *checkFlags) sourceOf(command []string) string {
+	if f.source != "" {
+		return f.source
+	}
+	for i, arg := range command {
+		if !filepath.IsLocal(arg) || i == 0 && filepath.Ext(arg) == "" {
+			continue
+		}
+		if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() {
+			return filepath.ToSlash(filepath.Clean(arg))
+		}
+	}
+	return ""
 }
 
 func (f *checkFlags) options(cmd *cobra.Command) (conformance.Options, error) {
@@ -165,8 +322,20 @@ func (f *checkFlags) options(cmd *cobra.Command) (conformance.Options, error) {
 			}
 		}
 	}
-	if f.format != "text" && f.format != "json" {
-		return o, fmt.Errorf("--format %s: want text or json", f.format)
+	if f.list && f.format != "text" && f.format != "json" {
+		return o, fmt.Errorf("--format %s: --list is written as text or json", f.format)
+	}
+	if !slices.Contains(report.Formats(), f.format) {
+		return o, fmt.Errorf("--format %s: want %s", f.format, oneOf(report.Formats()))
+	}
+	for _, r := range f.reports {
+		format, file, _ := strings.Cut(r, "=")
+		switch {
+		case !slices.Contains(report.Formats(), format):
+			return o, fmt.Errorf("--report %s: want FORMAT=FILE with a format of %s", r, oneOf(report.Formats()))
+		case file == "":
+			return o, fmt.Errorf("--report %s: want FORMAT=FILE", r)
+		}
 	}
 	switch f.level {
 	case "must":
@@ -180,7 +349,16 @@ func (f *checkFlags) options(cmd *cobra.Command) (conformance.Options, error) {
 	if f.timeout <= 0 {
 		return o, fmt.Errorf("--timeout %s: want more than nothing", f.timeout)
 	}
-	o.Limits.Start, o.Limits.Request = f.timeout, min(f.timeout, 10*time.Second)
+	switch {
+	case f.probeTimeout <= 0:
+		return o, fmt.Errorf("--probe-timeout %s: want more than nothing", f.probeTimeout)
+	case f.timeLimit < 0:
+		return o, fmt.Errorf("--time-limit %s: want no less than 0", f.timeLimit)
+	case f.parallel < 1:
+		return o, fmt.Errorf("--parallel %d: want at least 1", f.parallel)
+	}
+	o.Limits.Start, o.Limits.Request, o.Limits.Probe = f.timeout, min(f.timeout, 10*time.Second), f.probeTimeout
+	o.Time, o.Parallel = f.timeLimit, f.parallel
 	if f.save != "" {
 		if err := os.MkdirAll(f.save, 0o777); err != nil {
 			return o, fmt.Errorf("--save: %w", err)
@@ -199,9 +377,17 @@ func (f *checkFlags) options(cmd *cobra.Command) (conformance.Options, error) {
 	return o, nil
 }
 
+func oneOf(words []string) string {
+	n := len(words) - 1
+	return strings.Join(words[:n], ", ") + " or " + words[n]
+}
+
 // output is where a report goes. A file keeps what it held until there is
 // something to write.
 type output struct {
+	flag   string // that names it
+	format string
+	main   bool // the report that the command prints, not one beside it
 	stdout io.Writer
 	file   *os.File // nil for stdout
 	made   bool     // the file was not there before
@@ -209,15 +395,59 @@ type output struct {
 
 // open makes sure that the output can be written.
 func (f *checkFlags) open(stdout io.Writer) (*output, error) {
-	if f.output == "" || f.output == "-" {
-		return &output{stdout: stdout}, nil
-	}
-	_, before := os.Stat(f.output)
-	file, err := os.OpenFile(f.output, os.O_WRONLY|os.O_CREATE, 0o666)
+	o := &output{flag: "output", format: f.format, main: true}
+	return o, o.open(f.output, stdout)
+}
+
+// openAll opens the output and the reports beside it; where one of them cannot
+// be written all are as they were.
+func (f *checkFlags) openAll(stdout io.Writer) ([]*output, error) {
+	first, err := f.open(stdout)
 	if err != nil {
-		return nil, fmt.Errorf("--output: %w", err)
+		return nil, err
 	}
-	return &output{file: file, made: errors.Is(before, os.ErrNotExist)}, nil
+	outs := []*output{first}
+	for _, r := range f.reports {
+		format, file, _ := strings.Cut(r, "=")
+		o := &output{flag: "report", format: format}
+		if err := o.open(file, stdout); err != nil {
+			return nil, errors.Join(err, leaveAll(outs))
+		}
+		outs = append(outs, o)
+	}
+	onStdout := map[bool]int{}
+	for _, o := range outs {
+		onStdout[o.file == nil]++
+	}
+	if onStdout[true] > 1 && f.output == "-" || onStdout[true] > 2 {
+		return nil, errors.Join(errors.New("several reports go to stdout"), leaveAll(outs))
+	}
+	if onStdout[true] == 2 { // a --report to stdout stands instead of the text
+		outs = outs[1:]
+	}
+	return outs, nil
+}
+
+func leaveAll(outs []*output) error {
+	var err error
+	for _, o := range outs {
+		err = errors.Join(err, o.leave())
+	}
+	return err
+}
+
+func (o *output) open(file string, stdout io.Writer) error {
+	if file == "" || file == "-" {
+		o.stdout = stdout
+		return nil
+	}
+	_, before := os.Stat(file)
+	var err error
+	if o.file, err = os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o666); err != nil {
+		return fmt.Errorf("--%s: %w", o.flag, err)
+	}
+	o.made = errors.Is(before, os.ErrNotExist)
+	return nil
 }
 
 // write writes what fn does, all of it or, where fn fails, nothing to a file.
@@ -237,7 +467,7 @@ func (o *output) write(fn func(w io.Writer) error) error {
 		_, err = o.file.Write(b.Bytes())
 	}
 	if err = errors.Join(err, o.file.Close()); err != nil {
-		return &exitError{exitNoResult, fmt.Errorf("--output: %w", err)}
+		return &exitError{exitNoResult, fmt.Errorf("--%s: %w", o.flag, err)}
 	}
 	return nil
 }
@@ -249,26 +479,28 @@ func (o *output) leave() error {
 	}
 	name := o.file.Name()
 	if err := o.file.Close(); err != nil {
-		return fmt.Errorf("--output: %w", err)
+		return fmt.Errorf("--%s: %w", o.flag, err)
 	}
 	if o.made {
 		if err := os.Remove(name); err != nil {
-			return fmt.Errorf("--output: %w", err)
+			return fmt.Errorf("--%s: %w", o.flag, err)
 		}
 	}
 	return nil
 }
 
-func (f *checkFlags) write(w io.Writer, rep *result.Report) error {
-	if f.format == "json" {
-		return report.JSON(w, rep)
-	}
-	o := report.TextOptions{}
+func (f *checkFlags) write(w io.Writer, format string, rep *result.Report, o report.Options) error {
+	o.Text = textOptions(w)
+	return report.Write(w, format, rep, o)
+}
+
+// textOptions suit where a text goes.
+func textOptions(w io.Writer) (o report.TextOptions) {
 	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		o.Color = os.Getenv("NO_COLOR") == ""
 		o.Width, _, _ = term.GetSize(int(file.Fd()))
 	}
-	return report.Text(w, rep, o)
+	return o
 }
 
 // startFailure gives a failed run its exit code, and a hint where one word of

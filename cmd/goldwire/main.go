@@ -3,6 +3,7 @@
 //
 //	goldwire check -- CMD ARGS…   judge a server that is started as CMD
 //	goldwire check                judge the built-in reference server
+//	goldwire diff BEFORE AFTER    compare two reports of check
 //	goldwire serve                be the reference server, on stdin and stdout
 //	goldwire client URL           be the reference client of a server over HTTP
 //	goldwire requirements         list what is required, and what the checks judge of it
@@ -29,9 +30,10 @@ import (
 // Exit codes of every command.
 const (
 	exitOK       = 0 // done; for check: no rule was broken
-	exitBroken   = 1 // check: a MUST was broken
+	exitBroken   = 1 // check: a MUST was broken; diff: something got worse
 	exitUsage    = 2 // the command line makes no sense
 	exitTarget   = 3 // the target could not be started, stayed silent, or died before it had answered
+	exitStale    = 4 // check: nothing is broken, but an entry of the baseline is not true any more
 	exitNoResult = 5 // nothing was observed, not all that has to hold could be judged, or the checker itself failed
 )
 
@@ -75,7 +77,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
-	root.AddCommand(checkCommand(), serveCommand(), clientCommand(), requirementsCommand(), bridgeCommand(), callCommand())
+	root.AddCommand(checkCommand(), diffCommand(), serveCommand(), clientCommand(), requirementsCommand(), bridgeCommand(), callCommand())
 
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {

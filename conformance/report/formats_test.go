@@ -370,3 +370,22 @@ func TestKnownAndStrictCount(t *testing.T) {
 	}
 }
 
+// TestDiffGolden holds what is printed of a comparison, for people and for
+// programs.
+func TestDiffGolden(t *testing.T) {
+	older, newer := sample(), rich()
+	newer.Results[0].Verdict = result.Pass
+	newer.Results[3].Verdict, newer.Results[3].Observed, newer.Results[3].Sentence = result.Fail, "nothing\n::error::\x1b[2J", "A ping is answered."
+	newer.Results[5].Verdict = result.Pass
+	c := result.Compare(older, newer)
+	var text, program bytes.Buffer
+	require.NoError(t, Diff(&text, c, TextOptions{}))
+	require.NoError(t, DiffJSON(&program, c))
+	golden(t, "diff.txt", text.Bytes())
+	golden(t, "diff.json", program.Bytes())
+	require.ErrorContains(t, Diff(fullDisk{}, c, TextOptions{}), "disk full")
+
+	text.Reset()
+	require.NoError(t, Diff(&text, result.Compare(older, sample()), TextOptions{Color: true, Width: 40}))
+	require.Equal(t, "0 worse, 0 better, 0 other changes, 9 the same\n", text.String())
+}

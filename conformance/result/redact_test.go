@@ -1,0 +1,80 @@
+package result_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/conformance/result"
+	"github.com/goldwire/goldwire/conformance/transcript"
+)
+
+func TestRedactorTakesOutSecrets(t *testing.T) {
+	r := result.NewRedactor([]string{"MODE=production1", "API_TOKEN=abcd", "DEBUG=true", "PIN=12", `QUOTED="a"b\c/d`, "header-authorization=Bearer zyxwvuts", "EMPTY=", "none"})
+	for _, tt := range []struct{ in, want string }{
+		{"", ""},
+		{"it runs in production1.", "it runs in [redacted]."},
+		{`{"x":"abcd"}`, `{"x":"[redacted]"}`},
+		{"true is no secret, 12 is none", "true is no secret, 12 is none"},
+		{`<@1ms {"x":"\"a\"b\\c/d"}`, `<@1ms {"x":"[redacted]"}`},
+		{"the token zyxwvuts alone", "the token [redacted] alone"},
+		{"cut short: produc…", "cut short: [redacted]…"},
+		{"not cut short: produc", "not cut short: produc"},
+
+		{"Authorization: Bearer abc", "Authorization: [redacted]"},
+		{`"authorization":"Basic dXNlcjpwYXNz"`, `"authorization":"[redacted]"`},
+		{`"text":"{\"Authorization\": \"Bearer abc.def\"}"`, `"text":"{\"Authorization\": \"[redacted]\"}"`},
+		{`"authorization":{"type":"oauth"}`, `"authorization":{"type":"oauth"}`},
+		{`"authorization_endpoint":"https://as.test/a"`, `"authorization_endpoint":"https://as.test/a"`},
+		{"set-cookie: a=b; c", "set-cookie: [redacted]"},
+		{"x-api-key: q1", "x-api-key: [redacted]"},
+		{`{"access_token":"q","expires":3}`, `{"access_token":"[redacted]","expires":3}`},
+		{"start ./server --token=q --verbose", "start ./server --token=[redacted] --verbose"},
+		{"a Bearer token, or bearer authentication", "a Bearer token, or bearer authentication"},
+		{"Bearer 4fa9", "Bearer [redacted]"},
+		{"ghp_" + strings.Repeat("a", 36), "[redacted]"},
+		{"key sk-" + strings.Repeat("a", 40) + "!", "key [redacted]!"},
+		{"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "[redacted]"},
+	} {
+		got := r.Text(tt.in)
+		require.Equal(t, tt.want, got)
+		require.Equal(t, got, r.Text(got), "twice is the same")
+	}
+	var none *result.Redactor
+	require.Equal(t, "abcd", none.Text("abcd"))
+	require.Equal(t, "Bearer [redacted]", none.Text("Bearer 4fa9"))
+}
+
+func TestRedactorReachesEveryPlace(t *testing.T) {
+	r := result.NewRedactor([]string{"T=topsecret"})
+	frames := []result.Frame{{Text: "> topsecret", Here: true}}
+	c := result.Check{Expected: "topsecret", Observed: "topsecret", Reason: "topsecret", Frames: frames}
+	r.Check(&c)
+	require.Equal(t, result.Check{Expected: "[redacted]", Observed: "[redacted]", Reason: "[redacted]", Frames: []result.Frame{{Text: "> [redacted]", Here: true}}}, c)
+	require.Equal(t, "> topsecret", frames[0].Text, "what it is made of stays")
+
+	require.Equal(t, []string{"./s", "--password", "[redacted]", "--api-key=[redacted]", "x[redacted]", "--token-file", "f"},
+		r.Args([]string{"./s", "--password", "p", "--api-key=q", "xtopsecret", "--token-file", "f"}))
+
+	rec := &transcript.Recording{Events: []transcript.Event{{Dir: transcript.ToServer, Data: []byte("a topsecret b")}, {Dir: transcript.ToClient, Data: []byte("c")}}}
+	rec.Set("target", "./s topsecret")
+	out := r.Recording(rec)
+	require.True(t, out.Redacted())
+	require.Equal(t, "a [redacted] b", string(out.Events[0].Data))
+	require.Equal(t, "./s [redacted]", out.Get("target"))
+	require.False(t, rec.Redacted())
+	require.Equal(t, "a topsecret b", string(rec.Events[0].Data))
+	clean := &transcript.Recording{Events: []transcript.Event{{Data: []byte("c")}}}
+	require.Same(t, clean, r.Recording(clean))
+}
+
+func FuzzRedact(f *testing.F) {
+	r := result.NewRedactor([]string{"TOKEN=abcd1234"})
+	f.Add("Authorization: Bearer abcd1234 x…")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := r.Text(s)
+		require.NotContains(t, got, "abcd1234")
+		require.Equal(t, got, r.Text(got))
+	})
+}
