@@ -428,7 +428,9 @@ func (in *inner) ask(front context.Context, r request) error {
 
 func (in *inner) Start(jsonrpc.Receiver) error { return nil }
 
-func (in *inner) Send(ctx context.Context, f jsonrpc.Frame) error { return in.forward(ctx, nil, f.Data) }
+func (in *inner) Send(ctx context.Context, f jsonrpc.Frame) error {
+	return in.forward(ctx, nil, f.Data)
+}
 
 func (in *inner) Call(ctx context.Context, f jsonrpc.Frame, w jsonrpc.Waiter) error {
 	err := in.forward(ctx, nil, f.Data)

@@ -40,10 +40,13 @@ type queue struct {
 	tick    uint64    // inHand at the last tick
 }
 
+// heldAnswer is an answer, or a request of the peer's, that notifications came
+// before.
 type heldAnswer struct {
 	after uint64
 	w     *call
 	err   error
+	run   func() // of a request
 }
 
 func (q *queue) length() int {
@@ -146,8 +149,25 @@ func (q *queue) release(seq uint64) []heldAnswer {
 
 func (q *queue) hand(ready []heldAnswer) {
 	for _, a := range ready {
-		q.c.complete(a.w, a.err, false)
+		if a.run != nil {
+			a.run()
+		} else {
+			q.c.complete(a.w, a.err, false)
+		}
 	}
+}
+
+// request has a request handled, after the notifications that came before it:
+// what its handler does may end what they are about. run does not wait.
+func (q *queue) request(run func()) {
+	q.mu.Lock()
+	if !q.running || q.shut {
+		q.mu.Unlock()
+		run()
+		return
+	}
+	q.hold(heldAnswer{after: q.seq, run: run})
+	q.mu.Unlock()
 }
 
 // answer completes a call, after the notifications that came before it.
@@ -158,12 +178,17 @@ func (q *queue) answer(w *call, err error) {
 		q.c.complete(w, err, true)
 		return
 	}
-	q.held = append(q.held, heldAnswer{after: q.seq, w: w, err: err})
+	q.hold(heldAnswer{after: q.seq, w: w, err: err})
+	q.mu.Unlock()
+}
+
+// hold keeps an answer until what came before it is handled. q.mu is held.
+func (q *queue) hold(a heldAnswer) {
+	q.held = append(q.held, a)
 	if len(q.held) == 1 {
 		q.late = 0
 		q.await()
 	}
-	q.mu.Unlock()
 }
 
 // await sets the timer. q.mu is held.

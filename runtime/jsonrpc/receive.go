@@ -638,7 +638,7 @@ func (c *Conn) handle(e *entry, in *inbound) {
 		// A client's reading goroutine may be a caller that waits for its
 		// own answer: handlers run beside it.
 		in.ex.Detach()
-		go c.run(e, in)
+		c.queue.request(func() { go c.run(e, in) })
 	case e.blocking:
 		in.ex.Detach()
 		c.run(e, in)
