@@ -328,7 +328,11 @@ func (o *outlet) piece(b []byte) error {
 // push sees that nothing is left in a buffer.
 func (o *outlet) push() error {
 	o.allow(0)
-	return o.flushOut()
+	err := o.flushOut()
+	if !o.lasting {
+		o.clearDeadline()
+	}
+	return err
 }
 
 // release ends what reserve began. What was cut cannot be read as a whole.

@@ -1,7 +1,9 @@
 package streamhttp_test
 
 import (
+	"context"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -109,4 +111,117 @@ func TestTextStreamWhoseClientLeavesInAPause(t *testing.T) {
 		require.Zero(t, s.h.Stats().Requests)
 		require.Equal(t, uint64(1), s.h.Count(jsonrpc.DroppedAnswer))
 	})
+}
+
+// TestTextStreamStaysAliveOverHTTP2: where a deadline ends a stream that nothing
+// is written to, none is left behind by a sign of life.
+func TestTextStreamStaysAliveOverHTTP2(t *testing.T) {
+	t.Parallel()
+	s := serveOver(t, 2, texts(func() io.Reader {
+		return &pausing{parts: []string{strings.Repeat("x", 100_000), "end"}, pause: 2 * time.Second}
+	}), nil, streamhttp.HandlerOptions{KeepAlive: 500 * time.Millisecond, WriteTimeout: time.Second})
+	for _, w := range []way{{era: "modern", tool: "text", accept: acceptBoth}, {era: "legacy", tool: "told", accept: acceptBoth}} {
+		t.Run(w.era, func(t *testing.T) {
+			t.Parallel()
+			res, err := s.http().Do(s.caller(w)(t.Context()))
+			require.NoError(t, err)
+			defer res.Body.Close()
+			b, err := io.ReadAll(res.Body)
+			require.NoError(t, err)
+			got, _ := textOf(t, reply{res, string(b)})
+			require.Equal(t, []string{strings.Repeat("x", 100_000) + "end"}, got)
+		})
+	}
+}
+
+// TestShutdownWithEverythingOpen: a text whose reader pauses, a call, a
+// subscription, a GET stream, a resting session and a body that does not come.
+// What can end in good order does; what cannot is cut when the time is over, and
+// nothing is left.
+func TestShutdownWithEverythingOpen(t *testing.T) {
+	for _, pause := range []time.Duration{3 * time.Second, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			l, m := servers(map[string]tool{
+				"text": func(context.Context, peer) (string, error) {
+					return "", &jsonrpc.TextStream{Reader: &pausing{parts: []string{strings.Repeat("x", 100_000), "end"}, pause: pause}}
+				},
+				"slow": func(ctx context.Context, _ peer) (string, error) {
+					select {
+					case <-time.After(pause):
+						return "done", nil
+					case <-ctx.Done():
+						return "", ctx.Err()
+					}
+				},
+			})
+			s, ln := inMemory(t, bothOf(l, m))
+			session := s.begin()
+			body, hs := call("1", "text", `{}`)
+			slow, slowHs := call("2", "slow", `{}`)
+			listen := `{"jsonrpc":"2.0","id":3,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + meta + `}}`
+			type ended struct {
+				what string
+				all  string
+				err  error
+			}
+			ends := make(chan ended, 5)
+			for what, req := range map[string]*http.Request{
+				"text":   s.request(t.Context(), "POST", body, hs...),
+				"call":   s.request(t.Context(), "POST", slow, slowHs...),
+				"listen": s.request(t.Context(), "POST", listen, modernVersion, "Mcp-Method: subscriptions/listen"),
+				"GET":    s.request(t.Context(), "GET", "", session...),
+				"legacy": s.request(t.Context(), "POST", legacyCall("4", "slow"), session...),
+			} {
+				go func() {
+					res, err := s.http().Do(req)
+					if err != nil {
+						ends <- ended{what, "", err}
+						return
+					}
+					b, err := io.ReadAll(res.Body)
+					_ = res.Body.Close()
+					ends <- ended{what, string(b), err}
+				}()
+			}
+			stuck, err := ln.dial()
+			require.NoError(t, err)
+			defer stuck.Close()
+			go func() {
+				_, _ = io.WriteString(stuck, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+				_, _ = io.Copy(io.Discard, stuck)
+			}()
+			time.Sleep(time.Second)
+			require.Equal(t, 6, s.h.Stats().Requests)
+			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+			defer cancel()
+			begun := time.Now()
+			err = s.h.Shutdown(ctx)
+			require.LessOrEqual(t, time.Since(begun), 10*time.Second)
+			inTime := pause < 8*time.Second
+			require.Equal(t, inTime, err == nil, "%v", err)
+			synctest.Wait()
+			if !inTime {
+				_ = s.srv.Config.Close() // who cannot wait for the reader
+			}
+			for range 5 {
+				e := <-ends
+				switch {
+				case e.what == "listen":
+					require.NoError(t, e.err)
+					require.Contains(t, e.all, `"resultType":"complete"`)
+				case e.what == "GET":
+					require.NoError(t, e.err)
+				case inTime:
+					require.NoError(t, e.err, e.what)
+					require.Contains(t, e.all, `"result"`, e.what)
+				case e.what == "text":
+					require.Error(t, e.err, "it was cut")
+				}
+			}
+			time.Sleep(2 * time.Hour) // the reader's
+			synctest.Wait()
+			require.Zero(t, s.h.Stats().Requests)
+			require.Zero(t, s.h.Stats().Sessions)
+		})
+	}
 }

@@ -601,3 +601,15 @@ func TestCounts(t *testing.T) {
 	require.EqualValues(t, 2, s.h.Count(jsonrpc.BadJSON))
 	require.Zero(t, s.h.Count(jsonrpc.HandlerPanic))
 }
+
+// TestVersionHeaderTwice: a request of a session that names two versions is
+// refused, whichever comes first: what is in between may go by the other.
+func TestVersionHeaderTwice(t *testing.T) {
+	s := serve(t, both())
+	hs := s.begin()
+	for _, second := range []string{"2025-11-25", "2026-07-28", "nonsense"} {
+		r := s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, append(hs[:len(hs):len(hs)], "MCP-Protocol-Version: "+second)...)
+		require.Equal(t, 400, r.StatusCode, second)
+	}
+	require.Equal(t, 200, s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, hs...).StatusCode)
+}

@@ -313,10 +313,19 @@ func (h *Handler) sessionOf(w http.ResponseWriter, r *http.Request, id jsonrpc.I
 		h.refuse(w, r, http.StatusNotFound, id, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s: no such session", HeaderSessionID))
 		return nil
 	}
-	if version := r.Header.Get(HeaderProtocolVersion); version != "" && h.legacy[version] == nil && s.rules().HTTP.VersionHeader {
-		h.leave(s)
-		h.refuse(w, r, http.StatusBadRequest, id, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s: not supported here", HeaderProtocolVersion))
-		return nil
+	if versions := r.Header[HeaderProtocolVersion]; s.rules().HTTP.VersionHeader {
+		why := ""
+		switch {
+		case len(versions) > 1: // another one on the way may have gone by another one of them
+			why = "given more than once"
+		case len(versions) == 1 && versions[0] != "" && h.legacy[versions[0]] == nil:
+			why = "not supported here"
+		}
+		if why != "" {
+			h.leave(s)
+			h.refuse(w, r, http.StatusBadRequest, id, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s: %s", HeaderProtocolVersion, why))
+			return nil
+		}
 	}
 	return s
 }
