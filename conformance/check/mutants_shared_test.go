@@ -97,11 +97,33 @@ func mute(text string) server {
 	return server{Input: func(_ *conn, line []byte) bool { return bytes.Contains(line, []byte(text)) }}
 }
 
+const hostsFile = `{"contents":[{"uri":"file:///etc/hosts","text":"127.0.0.1 localhost"}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`
+
+// swapLine sends a log message with the tool work, in which a text is replaced.
+func swapLine(old, with string) server {
+	return server{Output: func(c *conn, r *request, a string) string {
+		if r != nil && r.Method == "tools/call" && strings.Contains(string(r.Params), `"work"`) {
+			c.Line(strings.Replace(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"working"}}`, old, with, 1))
+		}
+		return a
+	}}
+}
+
 func without(s server, features ...string) server { s.Without = features; return s }
 
 var sharedMutants = map[string]mutant{
-	"features-advertised":   {server: without(give("prompts/list", "", `{"prompts":[]}`), "prompts")},
-	"tool-name-case/legacy": {rev: "2025-11-25", server: give("tools/call", `"HELLO"`, `{"content":[]}`)},
+	"features-advertised":      {server: without(give("prompts/list", "", `{"prompts":[]}`), "prompts")},
+	"tool-name-case/legacy":    {rev: "2025-11-25", server: give("tools/call", `"HELLO"`, `{"content":[]}`)},
+	"hostile-arguments":        {server: dieOn(`[null,{"a":1e308}]`)},
+	"hostile-arguments/long":   {server: mute(`AAAAAAAAAA`)},
+	"path-traversal":           {server: give("resources/read", `%2e%2e%2f`, hostsFile)},
+	"path-traversal/all":       {warn: true, server: give("resources/read", `etc/hosts`, hostsFile)},
+	"log-no-secrets":           {server: swapLine(`"data":"working"`, `"data":"using ghp_0123456789abcdefghijABCDEFGHIJ012345"`)},
+	"log-no-secrets/password":  {rev: "2025-11-25", server: swapLine(`"data":"working"`, `"data":{"config":{"password":"hunter22"}}`)},
+	"log-no-secrets/key":       {server: swapLine(`"data":"working"`, `"data":"-----BEGIN RSA PRIVATE KEY-----"`)},
+	"third-party-secrets-kept": {server: swapArg("tools/call", `"ask"`, `"text":"thank you"`, `"text":"Authorization: Bearer abcdefghijklmnop0123"`)},
+	"stderr-utf8":              {server: server{Start: func(c *conn) { c.Stderr("caf\xe9") }}},
+	"no-oauth":                 {server: swapArg("tools/call", "no_such_tool", `"error":{`, `"error":{"data":{"WWW-Authenticate":"Bearer"},`)},
 	// The envelope.
 	"ping-answered/silent": {server: mute(`"method":"ping"`)},
 	"id-echo": {server: server{Output: func(_ *conn, r *request, a string) string {

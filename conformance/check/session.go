@@ -104,6 +104,9 @@ const (
 	politeTerm = time.Second
 )
 
+// keptText is how much of a line of free text is kept.
+const keptText = 4 << 10
+
 // keptStart is how much of a line is kept that is longer than a session reads.
 const keptStart = 4 << 10
 
@@ -440,7 +443,7 @@ func (s *Session) received(e transcript.Event) bool {
 
 // readErrors keeps the start of each line of the free text, within bounds.
 func (s *Session) readErrors(r io.Reader) {
-	const maxLine = 4 << 10
+	const maxLine = keptText
 	var line []byte
 	long := false
 	buf := make([]byte, 32<<10)

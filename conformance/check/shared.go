@@ -5,11 +5,11 @@ import "slices"
 // Checks and probes that hold in every revision.
 
 func sharedChecks() []Check {
-	return slices.Concat(envelopeChecks(), framingChecks(), listChecks(), capabilityChecks(), toolChecks(), contentChecks(), entryChecks(), askChecks())
+	return slices.Concat(envelopeChecks(), framingChecks(), listChecks(), capabilityChecks(), toolChecks(), contentChecks(), entryChecks(), askChecks(), safetyChecks())
 }
 
 func sharedProbes() []Probe {
-	return slices.Concat(envelopeProbes(), framingProbes(), listProbes(), capabilityProbes(), toolProbes(), contentProbes(), askProbes())
+	return slices.Concat(envelopeProbes(), framingProbes(), listProbes(), capabilityProbes(), toolProbes(), contentProbes(), askProbes(), safetyProbes())
 }
 
 // cheap is a request that every server of the revision answers at once, or a

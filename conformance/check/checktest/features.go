@@ -144,6 +144,7 @@ func (c *Conn) feature(r *Request) (string, error) {
 		return c.page(r, "resources", []string{
 			`{"uri":"test://text","name":"text","mimeType":"text/plain"}`,
 			`{"uri":"test://blob","name":"blob","mimeType":"image/png","annotations":{"audience":["user"],"priority":0.5` + modified + `}}`,
+			`{"uri":"file:///srv/docs/readme.txt","name":"readme","mimeType":"text/plain"}`,
 		})
 	case "resources/templates/list":
 		return c.page(r, "resourceTemplates", []string{`{"uriTemplate":"test://item/{id}","name":"item"}`})
@@ -288,6 +289,7 @@ func (c *Conn) callTool(r *Request) (string, error) {
 			}
 		}
 		c.log(r, "warning")
+		c.Stderr("working: äöü")
 		if !r.Modern {
 			c.Line(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		}
@@ -349,7 +351,7 @@ func (c *Conn) uri(r *Request) (string, error) {
 		return "", fail(-32602, "uri is missing")
 	}
 	id, item := strings.CutPrefix(uri, "test://item/")
-	if uri == "test://text" || uri == "test://blob" || item && id != "" && !strings.ContainsAny(id, "/ ") {
+	if uri == "test://text" || uri == "test://blob" || uri == "file:///srv/docs/readme.txt" || item && id != "" && !strings.ContainsAny(id, "/ ") {
 		return uri, nil
 	}
 	code := -32002
