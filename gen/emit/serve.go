@@ -262,14 +262,14 @@ func (p *stepPrinter) callFunc(f *jen.File) {
 	}
 	doc(f, wrap("call calls a handler of one revision with the params of the other, and converts its result back. The handler sees its client by as, if that is not nil.")...)
 	f.Func().Id("call").Types(types...).Params(append(params, jen.Line())...).Params(jen.Id("none").Id("R"), jen.Err().Error()).Block(
-		jen.Id("e").Op(":=").Add(wire("EnvOf")).Call(jen.Id("ctx")),
-		jen.List(jen.Id("q"), jen.Err()).Op(":=").Id("params").Call(jen.Id("p"), jen.Op("&").Id("e")),
+		jen.Id("e").Op(":=").Add(wire("EnvFor")).Call(jen.Id("ctx")),
+		jen.List(jen.Id("q"), jen.Err()).Op(":=").Id("params").Call(jen.Id("p"), jen.Id("e")),
 		jen.Id("e").Dot("Report").Call(jen.Id("method"), jen.Lit("params")),
 		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Id("none"), jsonrpc("Errorf").Call(jsonrpc("CodeInvalidParams"), jen.Lit("%w"), wire("Under").Call(jen.Lit("params"), jen.Err())))),
 		jen.If(jen.Id("as").Op("!=").Nil()).Block(jen.Id("ctx").Op("=").Add(jsonrpc("WithPeer")).Call(jen.Id("ctx"), jen.Id("as"), jen.Id("q"))),
 		jen.List(jen.Id("s"), jen.Err()).Op(":=").Id("f").Call(jen.Id("ctx"), jen.Id("q")),
 		jen.If(jen.Err().Op("!=").Nil()).Block(failed),
-		jen.List(jen.Id("r"), jen.Err()).Op(":=").Id("result").Call(jen.Id("s"), jen.Op("&").Id("e")),
+		jen.List(jen.Id("r"), jen.Err()).Op(":=").Id("result").Call(jen.Id("s"), jen.Id("e")),
 		jen.Id("e").Dot("Report").Call(jen.Id("method"), jen.Lit("result")),
 		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Id("none"), jsonrpc("Errorf").Call(jsonrpc("CodeInternalError"), jen.Lit("%w"), wire("Under").Call(jen.Lit("result"), jen.Err())))),
 		jen.Return(jen.Id("r"), jen.Nil()),
@@ -285,8 +285,8 @@ func (p *stepPrinter) tellFunc(f *jen.File) {
 		jen.Line().Id("f").Func().Params(jen.Qual("context", "Context"), jen.Id("Q")).Error(),
 		jen.Line(),
 	).Error().Block(
-		jen.Id("e").Op(":=").Add(wire("EnvOf")).Call(jen.Id("ctx")),
-		jen.List(jen.Id("q"), jen.Err()).Op(":=").Id("params").Call(jen.Id("p"), jen.Op("&").Id("e")),
+		jen.Id("e").Op(":=").Add(wire("EnvFor")).Call(jen.Id("ctx")),
+		jen.List(jen.Id("q"), jen.Err()).Op(":=").Id("params").Call(jen.Id("p"), jen.Id("e")),
 		jen.Id("e").Dot("Report").Call(jen.Id("method"), jen.Lit("params")),
 		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jsonrpc("Errorf").Call(jsonrpc("CodeInvalidParams"), jen.Lit("%w"), wire("Under").Call(jen.Lit("params"), jen.Err())))),
 		jen.If(jen.Id("as").Op("!=").Nil()).Block(jen.Id("ctx").Op("=").Add(jsonrpc("WithPeer")).Call(jen.Id("ctx"), jen.Id("as"), jen.Id("q"))),

@@ -113,6 +113,16 @@ func EnvOf(ctx context.Context) Env {
 	return Env{}
 }
 
+// EnvFor is EnvOf for the conversions of one message; it is nil where there was no WithEnv, as then nobody hears of losses.
+func EnvFor(ctx context.Context) *Env {
+	e, ok := ctx.Value(envKey{}).(*Env)
+	if !ok {
+		return nil
+	}
+	c := *e
+	return &c
+}
+
 // Base64Len is the number of bytes that base64 text stands for.
 func Base64Len(text string) int {
 	text = strings.TrimRight(text, "=")
