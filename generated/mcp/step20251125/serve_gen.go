@@ -353,8 +353,8 @@ func call[P, R, Q, S any](
 	f func(context.Context, Q) (S, error),
 	result func(S, *wire.Env) (R, error),
 ) (none R, err error) {
-	e := wire.EnvOf(ctx)
-	q, err := params(p, &e)
+	e := wire.EnvFor(ctx)
+	q, err := params(p, e)
 	e.Report(method, "params")
 	if err != nil {
 		return none, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%w", wire.Under("params", err))
@@ -366,7 +366,7 @@ func call[P, R, Q, S any](
 	if err != nil {
 		return none, err
 	}
-	r, err := result(s, &e)
+	r, err := result(s, e)
 	e.Report(method, "result")
 	if err != nil {
 		return none, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%w", wire.Under("result", err))
@@ -380,8 +380,8 @@ func tell[P, Q any](
 	params func(P, *wire.Env) (Q, error),
 	f func(context.Context, Q) error,
 ) error {
-	e := wire.EnvOf(ctx)
-	q, err := params(p, &e)
+	e := wire.EnvFor(ctx)
+	q, err := params(p, e)
 	e.Report(method, "params")
 	if err != nil {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%w", wire.Under("params", err))
