@@ -363,7 +363,7 @@ func Take[T any, P interface {
 		v := P(new(T))
 		err := Decode(append(text, '}'), Options{Lenient: true, MaxDepth: HardMaxDepth}, v)
 		var w *Error
-		if err == nil || errors.As(err, &w) && w.Kind == ErrMissing && !has(names, first(w.Path)) {
+		if err == nil || errors.As(err, &w) && w.Kind == ErrMissing && !extra.Has(first(w.Path)) { // one of those that are not asked for
 			*extra = without(*extra, names)
 			return v, nil
 		}
