@@ -64,6 +64,7 @@ e2e: ## work with foreign clients, servers, proxies and the official suite (inst
 	cd testdata/peers && $(GO) test -tags e2e -count 1 -timeout 5m -parallel 64 -v ./proxy -run 'TestE2E'
 	cd testdata/peers && $(GO) test -tags e2e -count 1 -timeout 10m -v ./official -run 'TestE2E'
 	$(GO) test -tags e2e -count 1 -timeout 5m -v ./runtime/streamhttp -run 'TestE2E'
+	$(GO) test -tags e2e -count 1 -timeout 5m -v ./conformance/report -run 'TestE2E'
 	GOLDWIRE_LARGE=1 $(GO) test -count 1 -timeout 10m -v ./runtime/dial -run 'TestMany'
 	$(GO) test -tags e2e -count 1 -timeout 20m -v ./cmd/goldwire -run 'TestE2E'
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs the foreign programs of `make e2e`: Go ones into bin/peers, npm ones
 # into testdata/peers/node/node_modules, the official conformance suite and the
-# Node that it wants into testdata/peers/official/node_modules, node, nginx and
-# haproxy by apt.
+# Node that it wants into testdata/peers/official/node_modules, node, nginx,
+# haproxy and chromium by apt.
 set -eu
 cd "$(dirname "$0")"
 mkdir -p ../../bin/peers
@@ -13,6 +13,7 @@ command -v npm >/dev/null 2>&1 || missing="nodejs npm"
 for p in nginx haproxy; do
 	command -v $p >/dev/null 2>&1 || [ -x /usr/sbin/$p ] || missing="$missing $p"
 done
+command -v chromium >/dev/null 2>&1 || missing="$missing chromium fonts-dejavu-core"
 if [ -n "$missing" ]; then
 	apt-get update -qq
 	# What is installed is not started: the tests run it on ports of their own.
