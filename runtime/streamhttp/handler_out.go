@@ -55,6 +55,7 @@ type outlet struct {
 	pending  []byte
 	spare    []byte // what was written last, to be used again
 	writing  bool
+	wrote    bool // something: a stream that has only begun keeps no buffer
 	parked   bool
 	reserved bool // for who will write the last part
 	over     bool // the last part was taken
@@ -249,13 +250,12 @@ func (o *outlet) write() error {
 		if err != nil {
 			o.fail(err)
 		}
-		if cap(b) <= maxSpare {
-			o.mu.Lock()
-			if o.spare == nil {
-				o.spare = b[:0]
-			}
-			o.mu.Unlock()
+		o.mu.Lock()
+		if o.wrote && o.spare == nil && cap(b) <= maxSpare {
+			o.spare = b[:0]
 		}
+		o.wrote = true
+		o.mu.Unlock()
 	}
 }
 
