@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -117,7 +118,7 @@ func fillIn(s *mcp.ElicitSchema) map[string]mcp.ElicitValue {
 	for name, f := range s.Properties {
 		switch f := f.(type) {
 		case *mcp.StringSchema:
-			values[name] = mcp.ElicitValueString(or(f.Default, "text"))
+			values[name] = mcp.ElicitValueString(or(f.Default, sample(f)))
 		case *mcp.NumberSchema:
 			values[name] = mcp.ElicitValueFloat(or(f.Default, or(f.Minimum, or(f.Maximum, 1))))
 		case *mcp.BooleanSchema:
@@ -136,6 +137,26 @@ func fillIn(s *mcp.ElicitSchema) map[string]mcp.ElicitValue {
 	}
 	return values
 }
+
+// sample is a text that fits a field: an example of its format, or else one of a
+// length that is allowed.
+func sample(f *mcp.StringSchema) string {
+	switch or(f.Format, "") {
+	case mcp.StringFormatEmail:
+		return "user@example.com"
+	case mcp.StringFormatURI:
+		return "https://example.com/"
+	case mcp.StringFormatDate:
+		return "2026-01-31"
+	case mcp.StringFormatDateTime:
+		return "2026-01-31T12:00:00Z"
+	}
+	n := max(0, min(max(or(f.MinLength, 0), min(int64(len("text")), or(f.MaxLength, math.MaxInt64))), maxSample))
+	return strings.Repeat("text", int(n+3)/len("text"))[:n]
+}
+
+// maxSample bounds the texts that a client makes up, in characters.
+const maxSample = 1 << 16
 
 func or[T any](p *T, otherwise T) T {
 	if p == nil {

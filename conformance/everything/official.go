@@ -90,17 +90,18 @@ var official = []tool{
 		}))
 	}),
 	suite("test_elicitation_sep1330_enums", "Asks the user to choose, in every form of an enumeration.", func(_ context.Context, c *call, _ none) (*mcp.CallToolResult, error) {
-		values := []string{"option1", "option2", "option3"}
-		labels := []string{"Option one", "Option two", "Option three"}
-		options := make([]mcp.EnumOption, len(values))
-		for i := range values {
-			options[i] = mcp.EnumOption{Const: values[i], Title: labels[i]}
+		// The suite knows the values.
+		untitled, titled, legacy := []string{"option1", "option2", "option3"}, []string{"value1", "value2", "value3"}, []string{"opt1", "opt2", "opt3"}
+		labels := []string{"One", "Two", "Three"}
+		options := make([]mcp.EnumOption, len(titled))
+		for i := range titled {
+			options[i] = mcp.EnumOption{Const: titled[i], Title: labels[i]}
 		}
 		return c.answered(fields("Please choose.", map[string]mcp.PrimitiveSchemaDefinition{
-			"untitledSingle": &mcp.UntitledSingleSelectEnumSchema{Enum: values},
+			"untitledSingle": &mcp.UntitledSingleSelectEnumSchema{Enum: untitled},
 			"titledSingle":   &mcp.TitledSingleSelectEnumSchema{OneOf: options},
-			"legacyEnum":     &mcp.LegacyTitledEnumSchema{Enum: values, EnumNames: labels},
-			"untitledMulti":  &mcp.UntitledMultiSelectEnumSchema{Items: mcp.UntitledEnumItems{Enum: values}},
+			"legacyEnum":     &mcp.LegacyTitledEnumSchema{Enum: legacy, EnumNames: labels},
+			"untitledMulti":  &mcp.UntitledMultiSelectEnumSchema{Items: mcp.UntitledEnumItems{Enum: untitled}},
 			"titledMulti":    &mcp.TitledMultiSelectEnumSchema{Items: mcp.TitledEnumItems{AnyOf: options}},
 		}))
 	}),

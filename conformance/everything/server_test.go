@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	said    = `{"action":"accept","content":{"name":"Ada","answer":"Ada","color":"blue","ok":true,"confirm":true}}`
+	said    = `{"action":"accept","content":{"name":"Ada","username":"Ada","email":"ada@example.com","answer":"Ada","color":"blue","ok":true,"confirm":true}}`
 	modeled = `{"role":"assistant","content":{"type":"text","text":"Hi"},"model":"m"}`
 	rooted  = `{"roots":[{"uri":"file:///work"}]}`
 )
@@ -115,7 +115,7 @@ func TestToolsThatAsk(t *testing.T) {
 		{"sample", `{"prompt":"Say hi"}`, [][]string{{"sample"}}, true, "Hi"},
 		{"roots", `{}`, [][]string{{"roots"}}, true, "file:///work"},
 		{"test_sampling", `{"prompt":"Say hi"}`, [][]string{{"answer"}}, false, "The model says: Hi"},
-		{"test_elicitation", `{"message":"Who?"}`, [][]string{{"answer"}}, false, "The user's answer: accept, answer: Ada, color: blue, confirm: true, name: Ada, ok: true"},
+		{"test_elicitation", `{"message":"Who?"}`, [][]string{{"answer"}}, false, "The user's answer: accept, answer: Ada, color: blue, confirm: true, email: ada@example.com, name: Ada, ok: true, username: Ada"},
 		{"test_input_required_result_elicitation", `{}`, [][]string{{"user_name"}}, false, "Hello, Ada!"},
 		{"test_input_required_result_sampling", `{}`, [][]string{{"capital"}}, false, "The model says: Hi"},
 		{"test_input_required_result_list_roots", `{}`, [][]string{{"roots"}}, false, "The roots are file:///work"},
@@ -306,6 +306,32 @@ func TestToolsThatBecomeTasks(t *testing.T) {
 	}
 }
 
+// TestFits holds what fits a form: the refused values name the field.
+func TestFits(t *testing.T) {
+	for text, values := range map[string]struct{ good, bad []string }{
+		`{"type":"string","minLength":2,"maxLength":3}`:                  {[]string{`"ab"`, `"äöü"`}, []string{`"a"`, `"abcd"`, `1`, `true`, `["ab"]`}},
+		`{"type":"integer","minimum":1}`:                                 {[]string{`1`, `2.0`}, []string{`0`, `1.5`, `"1"`}},
+		`{"type":"number","maximum":1.5}`:                                {[]string{`1.5`, `-1`}, []string{`1.6`, `true`}},
+		`{"type":"boolean"}`:                                             {[]string{`true`, `false`}, []string{`"true"`, `1`}},
+		`{"type":"string","enum":["a"]}`:                                 {[]string{`"a"`}, []string{`"b"`, `1`}},
+		`{"type":"string","enum":["a"],"enumNames":["A"]}`:               {[]string{`"a"`}, []string{`"A"`}},
+		`{"type":"string","oneOf":[{"const":"a","title":"A"}]}`:          {[]string{`"a"`}, []string{`"A"`}},
+		`{"type":"array","items":{"type":"string","enum":["a","b"]}}`:    {[]string{`[]`, `["a","b"]`}, []string{`"a"`, `["c"]`}},
+		`{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}}`: {[]string{`["a"]`}, []string{`["A"]`, `[1]`}},
+	} {
+		s := &mcp.ElicitSchema{}
+		require.NoError(t, s.UnmarshalJSON([]byte(`{"type":"object","properties":{"f":`+text+`},"required":["f"]}`)))
+		for _, v := range values.good {
+			require.NoError(t, fits(s, map[string]mcp.ElicitValue{"f": {Raw: wire.Raw(v)}, "other": {Raw: wire.Raw("1")}}), "%s: %s", text, v)
+		}
+		for _, v := range values.bad {
+			require.EqualError(t, fits(s, map[string]mcp.ElicitValue{"f": {Raw: wire.Raw(v)}}), "f: does not fit the form", "%s: %s", text, v)
+		}
+		require.EqualError(t, fits(s, nil), "f: missing")
+		require.NoError(t, fits(s, fillIn(&mcp.ElicitSchema{Properties: map[string]mcp.PrimitiveSchemaDefinition{"f": s.Properties["f"]}})), text)
+	}
+}
+
 // TestTemplates holds which URIs the templates make.
 func TestTemplates(t *testing.T) {
 	for uri, text := range map[string]string{
@@ -350,6 +376,10 @@ func TestFillIn(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"type":"string"}`:                                                    `"text"`,
 		`{"type":"string","default":""}`:                                       `""`,
+		`{"type":"string","minLength":5}`:                                      `"textt"`,
+		`{"type":"string","maxLength":1}`:                                      `"t"`,
+		`{"type":"string","minLength":-2,"maxLength":-1}`:                      `""`,
+		`{"type":"string","format":"email"}`:                                   `"user@example.com"`,
 		`{"type":"integer"}`:                                                   `1`,
 		`{"type":"number","minimum":2.5}`:                                      `2.5`,
 		`{"type":"number","maximum":-1}`:                                       `-1`,
