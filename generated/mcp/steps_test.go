@@ -577,3 +577,48 @@ func FuzzSteps(f *testing.F) {
 		}
 	})
 }
+
+// TestStepsKnowMembersThatCameAsUnknown adds to a value, as unknown members,
+// those that only the other revision names: there they are what they are, and
+// with Keep they are unknown members again after the way back.
+func TestStepsKnowMembersThatCameAsUnknown(t *testing.T) {
+	eachWay(t, func(t *testing.T, s step, w *ir.Way, there, back func([]byte, *wire.Env) (wire.Raw, error)) {
+		if len(w.Takes) == 0 {
+			return
+		}
+		from, to := s.sides(w.Up)
+		whole := wire.Raw(maximals(t, to, w.To)[0])
+		text := maximals(t, from, w.From)[0]
+		for _, f := range w.Takes {
+			if v := whole.Get(f.JSON); v != nil {
+				text = text[:len(text)-1] + "," + quoted(f.JSON) + ":" + v.String() + "}"
+			}
+		}
+		e := environment(wire.Degrade)
+		e.Keep = true
+		out, err := there([]byte(text), e)
+		require.NoError(t, err)
+		for _, f := range w.Takes {
+			if f.JSON != "resultType" {
+				require.True(t, wire.Equal(whole.Get(f.JSON), out.Get(f.JSON)), "%s: want %s\ngot  %s", f.JSON, whole.Get(f.JSON), out.Get(f.JSON))
+			}
+		}
+		keep := environment(wire.Degrade)
+		keep.Keep = true
+		got, err := back(out, keep)
+		require.NoError(t, err)
+		lost := map[string]bool{}
+		for _, l := range slices.Concat(e.Losses, keep.Losses) {
+			if !strings.Contains(l.Path, "io.modelcontextprotocol/") { // these belong to the session, and are in no message of one
+				require.NotContains(t, l.Why, "no member", "it is to be kept")
+			}
+			lost[l.Path] = true
+		}
+		for _, silent := range []string{"mode", "resultType", "ttlMs", "cacheScope", "_meta[\"io.modelcontextprotocol/protocolVersion\"]", "[\"io.modelcontextprotocol/protocolVersion\"]"} {
+			lost[silent] = true // what is not said where it goes without saying
+		}
+		if where := differs(wire.Raw(text), got, "", lost); where != "" {
+			t.Fatalf("at %s, with losses %v\nfrom %s\nto   %s\nback %s", where, keep.Losses, text, out, got)
+		}
+	})
+}
