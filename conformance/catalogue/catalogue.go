@@ -21,7 +21,8 @@
 //     why: needs …            # what a check would need, or why none can see it
 //
 // Every entry that is needs-fixture or not-observable says why; an active or
-// passive one does only where in truth nobody can judge it from outside.
+// passive one does only where in truth a checker cannot judge it. The reason
+// begins with needs where something is missing that a peer could have.
 package catalogue
 
 import (
@@ -108,7 +109,7 @@ type Requirement struct {
 	Sentence  string // what has to hold, in one plain sentence
 	Page      string // page#anchor in the specification of Until
 	PageSince string // the same for Since where it differs, or ""
-	Why       string // what a check would need that a peer need not have, or why none can see it; or ""
+	Why       string // what a check "needs …" that a peer need not have, or why none can see it; or ""
 }
 
 // Area is the part of the protocol that the requirement is about; see AreaOf.
@@ -139,6 +140,10 @@ var areas = map[string]string{
 func (r Requirement) Warns() bool {
 	return r.Level == Should || r.Level == ShouldNot || r.Basis == Implied || r.Basis == Lowercase
 }
+
+// Needs reports whether the requirement could be judged if a peer had what Why
+// says.
+func (r Requirement) Needs() bool { return strings.HasPrefix(r.Why, "needs ") }
 
 // Applies reports whether the requirement binds that side in that revision.
 // An empty argument matches everything, and so does Both, on either hand.
@@ -294,6 +299,8 @@ func (r *Requirement) check() error {
 		return errors.New("the sentence is missing or not one line")
 	case strings.ContainsAny(r.Why, "\n\t"):
 		return errors.New("the reason is not one line")
+	case r.Observe == NeedsFixture && r.Why != "" && !r.Needs():
+		return errors.New("the reason does not say what it needs")
 	case r.Why == "" && (r.Observe == NeedsFixture || r.Observe == NotObservable):
 		return fmt.Errorf("the reason is missing that makes it %s", r.Observe)
 	}

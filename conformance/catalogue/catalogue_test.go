@@ -131,6 +131,7 @@ func TestReadRefuses(t *testing.T) {
 		{"legacy-x.yaml", strings.Replace(good, "active", "needs-fixture", 1), "the reason is missing that makes it needs-fixture"},
 		{"legacy-x.yaml", strings.Replace(good, "active", "not-observable", 1), "the reason is missing that makes it not-observable"},
 		{"legacy-x.yaml", strings.Replace(good, "active", "needs-fixture", 1) + "  why: needs a tool\n", ""},
+		{"legacy-x.yaml", strings.Replace(good, "active", "needs-fixture", 1) + "  why: a tool\n", "does not say what it needs"},
 	} {
 		x := index{byID: map[string]int{}}
 		err := x.read(c.name, []byte(c.text))

@@ -14,7 +14,7 @@ type Status string
 const (
 	StatusCovered Status = "covered" // a check judges it
 	StatusOpen    Status = "open"    // it can be judged from outside, and no check does so yet
-	StatusFixture Status = "fixture" // to judge it takes something that a peer need not have
+	StatusFixture Status = "fixture" // to judge it takes something that a peer need not have, or that the checker does not do
 	StatusHidden  Status = "hidden"  // it does not show on the wire
 )
 
@@ -71,7 +71,7 @@ func coverage(r catalogue.Requirement, rev string, side catalogue.Side) Coverage
 	switch {
 	case len(c.Checks) > 0:
 		c.Status, c.Reason = StatusCovered, ""
-	case r.Observe == catalogue.NeedsFixture:
+	case r.Needs():
 		c.Status, c.Reason = StatusFixture, r.Why
 	case r.Why != "":
 		c.Status, c.Reason = StatusHidden, r.Why

@@ -1,7 +1,9 @@
 package check
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -72,7 +74,7 @@ func legacyTaskProbes() []Probe {
 				var id, first, second string
 				for i := range 3 {
 					d.Step("tasks/create")
-					a := d.Call("tools/call", `{"name":`+quote(name)+`,"arguments":`+args+`,"task":{"ttl":60000},"_meta":{"progressToken":"task-`+strconv.Itoa(i)+`"}}`)
+					a := d.Call("tools/call", `{"name":`+quote(name)+`,"arguments":`+args+`,"task":{"ttl":60000},"_meta":{"progressToken":"progress-`+strconv.Itoa(i)+`"}}`)
 					first, second = second, id
 					if id, _ = a.result().Get("task").Get("taskId").Str(); id == "" {
 						return
@@ -408,11 +410,44 @@ func legacyTaskChecks() []Check {
 			},
 		},
 		{
+			ID: "task-ids-unguessable", Title: "the ids of tasks cannot be guessed", Layer: Feature, Needs: []string{"tasks.requests.tools.call"}, Soft: true,
+			Requirements: []string{"legacy/tasks-isolation"},
+			Judge: func(c *Case) {
+				var ids []string
+				var last *Frame
+				c.Results("tools/call", func(_, a *Frame) {
+					if id := Name(a.Result.Get("task"), "taskId"); id != "" && !slices.Contains(ids, id) {
+						ids, last = append(ids, id), a
+					}
+				})
+				if len(ids) < 2 {
+					c.NotObserved("fewer than two tasks were made")
+					return
+				}
+				own := len(ids[0]) - len(commonPrefix(ids))
+				c.want(last, own >= guessable, "ids that differ in many characters, chosen at random", strings.Join(ids, ", "))
+			},
+		},
+		{
 			ID: "task-cancel-final", Title: "a finished task cannot be cancelled", Layer: Feature, Needs: []string{"tasks.cancel"},
 			Requirements: []string{"legacy/tasks-cancel-terminal"},
 			Judge:        func(c *Case) { c.Refused("tasks/cancel-final", false, -32602) },
 		},
 	}
+}
+
+// guessable is how many characters of an id have to be its own: 16 of them
+// hold 64 bits where they are hexadecimal.
+const guessable = 16
+
+func commonPrefix(texts []string) string {
+	p := texts[0]
+	for _, s := range texts {
+		for !strings.HasPrefix(s, p) {
+			p = p[:len(p)-1]
+		}
+	}
+	return p
 }
 
 const methodTaskStatus = "notifications/tasks/status"

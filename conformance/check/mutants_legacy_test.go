@@ -161,8 +161,10 @@ var legacyMutants = map[string]mutant{
 	"task-tool-forbidden":  {server: on("tools/call", func(_ *request, a string) string { return strings.Replace(a, "-32601", "-32602", 1) })},
 	"task-created":         {server: swapArg("tools/call", taskArgs, `"status":"working"`, `"status":"completed"`)},
 	"task-created/content": {server: swapArg("tools/call", taskArgs, `"result":{`, `"result":{"content":[],`)},
-	"task-created/same-id": {server: on("tools/call", func(_ *request, a string) string { return strings.Replace(a, "task-2", "task-1", 1) })},
-	"task-shape":           {server: swap("tasks/get", `"createdAt":"2025-11-25T10:30:00Z"`, `"createdAt":"now"`)},
+	"task-created/same-id": {server: on("tools/call", func(_ *request, a string) string {
+		return strings.Replace(a, "c3b8d5f0e2a14796b1d94e0f7a5c6823", "9f1c2e7ab04d4c6f8e35d17a60b2c981", 1)
+	})},
+	"task-shape": {server: swap("tasks/get", `"createdAt":"2025-11-25T10:30:00Z"`, `"createdAt":"now"`)},
 	"task-transitions": {server: server{Output: func(c *conn, r *request, a string) string {
 		if r != nil && r.Method == "tasks/get" && strings.Contains(a, "completed") {
 			key := "ended " + string(r.Params.Get("taskId"))
@@ -175,18 +177,19 @@ var legacyMutants = map[string]mutant{
 	}}},
 	"task-result-waits":            {server: swap("tasks/get", `"status":"completed"`, `"status":"working"`)},
 	"task-result-exact":            {server: swap("tasks/result", `"text":"done"`, `"text":"finished"`)},
-	"task-result-exact/error":      {server: refuse("tasks/result", "task-1", -32603)},
+	"task-result-exact/error":      {server: refuse("tasks/result", "9f1c2e7ab04d4c6f8e35d17a60b2c981", -32603)},
 	"task-cancelled":               {server: swap("tasks/cancel", `"status":"cancelled"`, `"status":"working"`)},
 	"task-cancelled/after":         {server: swap("tasks/get", `"status":"cancelled"`, `"status":"completed"`)},
-	"task-param-wins":              {server: swapArg("tasks/get", "related-task", `"taskId":"task-3"`, `"taskId":"task-1"`)},
+	"task-param-wins":              {server: swapArg("tasks/get", "related-task", `"taskId":"07e4a9d13c5f4b28a6f0e8d27b91c54e"`, `"taskId":"9f1c2e7ab04d4c6f8e35d17a60b2c981"`)},
 	"task-param-wins/refused":      {server: refuse("tasks/get", "related-task", -32602)},
-	"task-named-once":              {server: swap("tasks/get", `"result":{`, `"result":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"task-1"}},`)},
-	"task-named-once/notification": {server: say("tasks/list", `{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"task-1","status":"working","createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11-25T10:30:00Z","ttl":null,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"task-1"}}}}`)},
-	"task-progress-named":          {server: say("tasks/list", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"task-2","progress":5}}`)},
-	"task-progress-ends":           {server: say("tasks/list", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"task-0","progress":5,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"task-1"}}}}`)},
-	"task-status-shape":            {server: say("tasks/list", `{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"task-1","status":"working"}}`)},
+	"task-named-once":              {server: swap("tasks/get", `"result":{`, `"result":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"9f1c2e7ab04d4c6f8e35d17a60b2c981"}},`)},
+	"task-named-once/notification": {server: say("tasks/list", `{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"9f1c2e7ab04d4c6f8e35d17a60b2c981","status":"working","createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11-25T10:30:00Z","ttl":null,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"9f1c2e7ab04d4c6f8e35d17a60b2c981"}}}}`)},
+	"task-progress-named":          {server: say("tasks/list", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"progress-2","progress":5}}`)},
+	"task-progress-ends":           {server: say("tasks/list", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"progress-0","progress":5,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"9f1c2e7ab04d4c6f8e35d17a60b2c981"}}}}`)},
+	"task-status-shape":            {server: say("tasks/list", `{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"9f1c2e7ab04d4c6f8e35d17a60b2c981","status":"working"}}`)},
 	"task-result-meta":             {server: swap("tasks/result", `related-task`, `other-task`)},
-	"task-listed":                  {server: swap("tasks/list", `"taskId":"task-2"`, `"taskId":"other"`)},
+	"task-listed":                  {server: swap("tasks/list", `"taskId":"c3b8d5f0e2a14796b1d94e0f7a5c6823"`, `"taskId":"other"`)},
+	"task-ids-unguessable":         {server: server{Output: countedTasks}},
 	"task-cancel-final":            {server: swap("tasks/cancel", `-32602,"message":"it is done"`, `-32603,"message":"it is done"`)},
 }
 
@@ -196,6 +199,18 @@ func always(fn output) output {
 		delete(c.State, "asked")
 		return fn(c, r, a)
 	}
+}
+
+// countedTasks gives tasks ids that count up.
+func countedTasks(c *conn, r *request, a string) string {
+	if r != nil && r.Method == "tools/call" && strings.Contains(a, `"taskId":"`) {
+		n, _ := c.State["counted"].(int)
+		c.State["counted"] = n + 1
+		before, rest, _ := strings.Cut(a, `"taskId":"`)
+		_, after, _ := strings.Cut(rest, `"`)
+		return fmt.Sprintf(`%s"taskId":"a-long-name-for-a-task-%d"%s`, before, n, after)
+	}
+	return a
 }
 
 // cancelLate asks for something and cancels it when that was answered and the
