@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,7 +27,9 @@ func TestScripts(t *testing.T) {
 			// Under the race detector each of the many servers that a script
 			// starts would sleep for a second at its end.
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
-			return nil
+			root, err := filepath.Abs("../..")
+			env.Setenv("ROOT", root)
+			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": wantStatus,
