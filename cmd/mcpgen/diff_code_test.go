@@ -312,13 +312,12 @@ func (b *blame) method(c *delta.Change, why string) {
 		}
 		if c.Kind == delta.OutcomeRemoved {
 			b.names[m.Go+"Response.Task"], b.names[m.Go+"Response.InputRequired"] = why, why
+			tasks := c.Member != "input required" // in one way or the other
 			left := slices.ContainsFunc(b.newer.Methods, func(n *ir.Method) bool {
-				return slices.ContainsFunc(n.Outcomes, func(o ir.Outcome) bool {
-					return (o == ir.TaskCreated) == (c.Member == "task created")
-				})
+				return slices.ContainsFunc(n.Outcomes, func(o ir.Outcome) bool { return (o != ir.InputRequired) == tasks })
 			})
 			if !left {
-				for _, n := range map[bool][]string{true: {"TaskCreated", "NewTaskCreated"}, false: {"InputRequiredError", "NewInputRequiredError"}}[c.Member == "task created"] {
+				for _, n := range map[bool][]string{true: {"TaskCreated", "NewTaskCreated"}, false: {"InputRequiredError", "NewInputRequiredError"}}[tasks] {
 					b.words[n] = why
 				}
 			}

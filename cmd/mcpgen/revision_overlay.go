@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -34,9 +35,11 @@ func (t tree) scaffold(s streams, before string) error {
 	}
 	var own spec.Overlay
 	var end []*spec.Entry
+	var left []string
 	fmt.Fprintf(s.out, "scaffold: spec/%s/overlay.json\n", t.revision)
 	for _, d := range decisions {
 		merge(&own, &d.Entries, d)
+		left = append(left, d.Left...)
 		switch {
 		case d.Ended != nil:
 			end = append(end, d.Ended)
@@ -48,6 +51,9 @@ func (t tree) scaffold(s streams, before string) error {
 		}
 	}
 	if err := t.endEntries(end, before); err != nil {
+		return err
+	}
+	if err := t.endExtensions(left, before); err != nil {
 		return err
 	}
 	if len(own.Entries()) == 0 {
@@ -146,27 +152,64 @@ func spaced(v json.RawMessage) string {
 	return b.String()
 }
 
-// endEntries writes into spec/common.json that entries hold up to a revision.
-// Everything else in the file stays as it is written.
-func (t tree) endEntries(entries []*spec.Entry, last string) error {
-	if len(entries) == 0 {
+// endExtensions writes into spec/extensions.json that extensions end with a
+// revision.
+func (t tree) endExtensions(names []string, last string) error {
+	if len(names) == 0 {
 		return nil
 	}
-	name := t.path("spec", "common.json")
+	name := t.path("spec", "extensions.json")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	var all []*spec.Extension
+	if err := json.Unmarshal(data, &all); err != nil {
+		return fmt.Errorf("spec/extensions.json: %w", err)
+	}
+	for _, e := range all {
+		if slices.Contains(names, e.Name) {
+			e.To = last
+		}
+	}
+	if data, err = json.MarshalIndent(all, "", "  "); err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(data, '\n'), 0o644)
+}
+
+// endEntries writes into spec/common.json, or the overlay of an extension, that
+// entries hold up to a revision. Everything else in the files stays as it is
+// written.
+func (t tree) endEntries(entries []*spec.Entry, last string) error {
+	byFile := map[string][]string{} // pointers
+	for _, e := range entries {
+		file, ptr, _ := strings.Cut(e.Place, "#")
+		byFile[file] = append(byFile[file], ptr)
+	}
+	for _, file := range slices.Sorted(maps.Keys(byFile)) {
+		if err := t.endIn(file, byFile[file], last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t tree) endIn(file string, pointers []string, last string) error {
+	name := t.path(file)
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return err
 	}
 	starts, err := entryStarts(data)
 	if err != nil {
-		return fmt.Errorf("spec/common.json: %w", err)
+		return fmt.Errorf("%s: %w", file, err)
 	}
 	var offsets []int
-	for _, e := range entries {
-		_, ptr, _ := strings.Cut(e.Place, "#")
+	for _, ptr := range pointers {
 		at, ok := starts[ptr]
 		if !ok {
-			return fmt.Errorf("%s is not there", e.Place)
+			return fmt.Errorf("%s#%s is not there", file, ptr)
 		}
 		offsets = append(offsets, at)
 	}
@@ -178,7 +221,7 @@ func (t tree) endEntries(entries []*spec.Entry, last string) error {
 		}
 		data = slices.Insert(data, at, []byte(insert)...)
 	}
-	if _, err := spec.ParseOverlay("spec/common.json", data); err != nil {
+	if _, err := spec.ParseOverlay(file, data); err != nil {
 		return err // it must not be written broken
 	}
 	return os.WriteFile(name, data, 0o644)

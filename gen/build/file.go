@@ -92,11 +92,42 @@ type Decision struct {
 	Sure    bool         // it follows from the file: nobody has to decide
 	Entries spec.Overlay // what to add to the revision's overlay; the entries have no reason yet, unless they were carried over
 	Ended   *spec.Entry  // an entry of the revision before that holds no more
+	Left    []string     // names of the extensions that are left out, as they do not fit
 }
 
 // guess lowers with the facts of the newest revision before in.Revision as
-// hints, and own before them.
+// hints, and own before them. Extensions stay as they are as long as they fit.
 func guess(set *spec.Set, in Input, own *spec.Overlay) (*ir.Package, []*Decision, error) {
+	if len(set.Extensions(in.Revision)) == 0 {
+		return guessed(set, in, own)
+	}
+	more, err := set.Extend(in.Revision, in.Schema)
+	if err == nil {
+		extended := in
+		extended.Schema = more
+		if extended.Added, err = added(set, in.Revision, in.Schema); err == nil {
+			var pkg *ir.Package
+			var out []*Decision
+			if pkg, out, err = guessed(set, extended, own); err == nil {
+				return pkg, out, nil
+			}
+		}
+	}
+	pkg, out, ferr := guessed(set, in, own)
+	if ferr != nil {
+		return nil, nil, ferr // it is not for the extensions
+	}
+	if len(pkg.Methods) > 0 { // a protocol, not a piece of one
+		d := &Decision{What: fmt.Sprintf("the extensions do not fit the file and are left out (%v): do they end?", err)}
+		for _, e := range set.Extensions(in.Revision) {
+			d.Left = append(d.Left, e.Name)
+		}
+		out = append([]*Decision{d}, out...)
+	}
+	return pkg, out, nil
+}
+
+func guessed(set *spec.Set, in Input, own *spec.Overlay) (*ir.Package, []*Decision, error) {
 	before := ""
 	for _, r := range set.Revisions() {
 		if before == "" || in.Revision == "" || r < in.Revision {
@@ -111,21 +142,8 @@ func guess(set *spec.Set, in Input, own *spec.Overlay) (*ir.Package, []*Decision
 		}
 	}
 	var out []*Decision
-	// An extension stays as it is as long as it fits what the file defines.
-	more, err := set.Extend(in.Revision, in.Schema)
-	if err == nil {
-		_, err = schema.Parse(in.File, more) // what it refers to has to be there
-	}
-	if err == nil {
-		if in.Added, err = added(set, in.Revision, in.Schema); err != nil {
-			return nil, nil, err
-		}
-		in.Schema = more
-		for _, e := range in.Added {
-			known = known.And(set.Addition(e.Extension, in.Revision))
-		}
-	} else {
-		out = append(out, &Decision{What: fmt.Sprintf("an extension does not fit the file and is left out (%v): does it end?", err)})
+	for _, e := range in.Added {
+		known = known.And(set.Addition(e.Extension, in.Revision))
 	}
 	hints := *known
 	hints.Hints, hints.Errata = true, nil
