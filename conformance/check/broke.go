@@ -252,14 +252,9 @@ func (c *Case) unlisted(step string) string {
 	if method == "" || c.Facts.Listed[method] {
 		return ""
 	}
-	for _, t := range c.Traces {
-		for _, s := range t.steps {
-			if s.Name != method {
-				continue
-			}
-			if why := t.why(); why != "" && s.cutShort() {
-				return method + " could not be read: " + why
-			}
+	for _, s := range c.stepsOf(method) {
+		if why := s.Trace.why(); s.Name == method && why != "" && s.cutShort() {
+			return method + " could not be read: " + why
 		}
 	}
 	return ""

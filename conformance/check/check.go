@@ -119,9 +119,10 @@ type Case struct {
 	Check    *Check
 	Revision string
 	Facts    *Facts
-	Traces   []*Trace // the sessions of this revision
 	Offers   []*Trace // handshakes, one for each version that was offered
 
+	traces   []*Trace // the sessions of this revision
+	needs    needs    // what Judge asked for
 	findings int
 	first    *finding // the first finding
 	hard     *finding // the first that is no mild one
@@ -136,6 +137,27 @@ type finding struct {
 	also               []int // events that are shown too
 	expected, observed string
 	mild               bool
+}
+
+// Traces are all sessions of the revision. A check that asks for them looks at
+// all that was said in them, whatever it was said for: it needs every probe.
+func (c *Case) Traces() []*Trace {
+	c.needs.all = true
+	return c.traces
+}
+
+// stepsOf are the steps of all sessions whose name starts with prefix, in order.
+func (c *Case) stepsOf(prefix string) []*Step {
+	c.needs.step(prefix)
+	var out []*Step
+	for _, t := range c.traces {
+		for _, s := range t.steps {
+			if strings.HasPrefix(s.Name, prefix) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
 }
 
 // Modern reports whether the judged revision is stateless.
@@ -199,12 +221,10 @@ func (c *Case) settle(v result.Verdict, reason string) {
 // it was not run the check is settled as blocked or not observed and Step
 // returns nil.
 func (c *Case) Step(name string) *Step {
-	for _, t := range c.Traces {
-		for _, s := range t.steps {
-			if s.Name == name {
-				c.looked = append(c.looked, s)
-				return s
-			}
+	for _, s := range c.stepsOf(name) {
+		if s.Name == name {
+			c.looked = append(c.looked, s)
+			return s
 		}
 	}
 	c.missing(name)
@@ -213,14 +233,7 @@ func (c *Case) Step(name string) *Step {
 
 // StepsOf finds all steps whose name starts with prefix, in order.
 func (c *Case) StepsOf(prefix string) []*Step {
-	var out []*Step
-	for _, t := range c.Traces {
-		for _, s := range t.steps {
-			if strings.HasPrefix(s.Name, prefix) {
-				out = append(out, s)
-			}
-		}
-	}
+	out := c.stepsOf(prefix)
 	if len(out) == 0 {
 		c.missing(prefix)
 	}
@@ -229,7 +242,7 @@ func (c *Case) StepsOf(prefix string) []*Step {
 }
 
 func (c *Case) missing(name string) {
-	for _, t := range c.Traces {
+	for _, t := range c.traces {
 		if t.noted(noteGivenUp) {
 			c.Blocked(or(t.why(), "no session could be opened") + ", so this was not tried")
 			return
@@ -287,14 +300,12 @@ func (c *Case) left(req *Frame) {
 // another one, without what is looked at there; tried is false where there is no
 // such step.
 func (c *Case) control(step string) (answer *Frame, tried bool) {
-	for _, t := range c.Traces {
-		for _, s := range t.steps {
-			if s.Name != step {
-				continue
-			}
-			for _, req := range s.Sent() {
-				return t.Answer(req), true
-			}
+	for _, s := range c.stepsOf(step) {
+		if s.Name != step {
+			continue
+		}
+		for _, req := range s.Sent() {
+			return s.Trace.Answer(req), true
 		}
 	}
 	return nil, false
@@ -368,7 +379,7 @@ func (k *Check) Verdict(rev string, facts *Facts, traces, offers []*Trace) (out 
 		out.Mild = k.mild(rev, bound[0])
 	}
 	out.Describe()
-	c := &Case{Check: k, Revision: rev, Facts: facts, Traces: traces, Offers: offers}
+	c := &Case{Check: k, Revision: rev, Facts: facts, traces: traces, Offers: offers}
 	defer func() {
 		if p := recover(); p != nil {
 			out.Verdict, out.Reason = result.Error, fmt.Sprintf("the check itself failed: %v", p)

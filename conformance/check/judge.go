@@ -23,7 +23,7 @@ func (c *Case) want(f *Frame, ok bool, expected, observed string) bool {
 // each calls fn for every JSON object that the server sent, the members of
 // batches included.
 func (c *Case) each(fn func(f *Frame)) {
-	for _, t := range c.Traces {
+	for _, t := range c.Traces() {
 		for f := range t.all() {
 			if !f.FromServer {
 				continue
@@ -79,14 +79,9 @@ func (c *Case) Unanswered(step string) {
 // answersAny reports whether the server answered notifications that mean
 // nothing.
 func (c *Case) answersAny() bool {
-	for _, t := range c.Traces {
-		for _, s := range t.steps {
-			if s.Name == unknownNotification && slices.ContainsFunc(s.Got(), func(f *Frame) bool { return f.Kind == KindResponse && noID(f.ID) }) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.stepsOf(unknownNotification), func(s *Step) bool {
+		return slices.ContainsFunc(s.Got(), func(f *Frame) bool { return f.Kind == KindResponse && noID(f.ID) })
+	})
 }
 
 // noID reports whether a response names no request.
@@ -239,7 +234,7 @@ var improper = []string{"call-missing/", "call-wrong/", "tools/", "prompts/", "r
 // Results calls fn for every result that answers a request for a method, in
 // any session of the revision.
 func (c *Case) Results(method string, fn func(req, a *Frame)) {
-	for _, t := range c.Traces {
+	for _, t := range c.Traces() {
 		for req := range t.visit(t.sent) {
 			if req.Kind == KindRequest && req.Method == method {
 				if a := t.Answer(req); a.OK() {

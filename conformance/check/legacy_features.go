@@ -164,7 +164,7 @@ func legacyFeatureChecks() []Check {
 			ID: "updates-only-when-subscribed", Title: "updates of resources go to subscribers only", Layer: Feature,
 			Requirements: []string{"legacy/resources-updated-only-if-subscribed"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					subs := map[string]bool{}
 					for f := range t.all() {
 						uri, _ := f.Param("uri").Str()
@@ -188,7 +188,7 @@ func legacyFeatureChecks() []Check {
 			ID: "cancel-names-own-request", Title: "the server cancels its own requests only, by their id", Layer: Protocol,
 			Requirements: []string{"legacy/cancel-same-direction", "legacy/cancel-request-id-present"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					own := map[string]bool{}
 					for f := range t.all() {
 						switch {

@@ -74,7 +74,7 @@ func legacyLifecycleChecks() []Check {
 			Requirements: []string{"legacy/ping-answered"},
 			Judge: func(c *Case) {
 				// Once a full wait was in vain the later ones are short.
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					for req := range t.visit(t.sent) {
 						if t.Profile != Bare && req.Method == "ping" && req.Kind == KindRequest && t.Answer(req) == nil && t.notedSince(noteSilent+string(req.ID), req.Index) {
 							c.Answer(req)
@@ -314,7 +314,7 @@ func legacyLifecycleChecks() []Check {
 			Requirements: []string{"legacy/capability-negotiated-only", "legacy/capability-negotiated-only-should"},
 			Judge: func(c *Case) {
 				called := false
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					for f := range t.all() {
 						area, ok := clientFeatures[f.Method]
 						switch {

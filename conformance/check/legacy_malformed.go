@@ -124,7 +124,7 @@ func legacyMalformedChecks() []Check {
 					return
 				}
 				arrays := 0
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					for f := range t.all() {
 						if f.FromServer && f.Kind == KindArray {
 							c.Broken(f, "single messages only", "an array")

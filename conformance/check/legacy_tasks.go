@@ -475,7 +475,7 @@ func withoutMeta(result wire.Raw) wire.Raw {
 // from then on: the id of the task, and whether an answer or a notice had said
 // that it has ended.
 func (c *Case) taskProgress(visit func(f *Frame, id string, ended bool)) {
-	for _, t := range c.Traces {
+	for _, t := range c.Traces() {
 		asked := map[string]*Frame{}  // calls by id
 		tokens := map[string]string{} // tasks by progress token
 		ended := map[string]bool{}

@@ -198,7 +198,7 @@ func (c *Case) malformed(step string, mild bool, codes ...int64) {
 
 // echoed judges that the responses which match carry the id of a request.
 func (c *Case) echoed(match func(*Frame) bool) {
-	for _, t := range c.Traces {
+	for _, t := range c.Traces() {
 		ids, loose := map[string]bool{}, map[string]bool{}
 		for f := range t.all() {
 			switch {
@@ -227,7 +227,7 @@ func (t *Trace) readBroken(i int) bool {
 
 // fromArrays finds arrays that the server sent.
 func (c *Case) fromArrays() {
-	for _, t := range c.Traces {
+	for _, t := range c.Traces() {
 		for f := range t.all() {
 			if f.FromServer && f.Kind == KindArray && !t.readBroken(f.Index) {
 				c.Broken(f, "one message on each line", "an array")

@@ -67,7 +67,7 @@ type served struct{ req, answer *Frame }
 // makes of a request that it should have refused is judged elsewhere.
 func (c *Case) results(methods ...string) []served {
 	var out []served
-	for _, t := range c.Traces {
+	for _, t := range c.Traces() {
 		asked := map[string]*Frame{}
 		for f := range t.all() {
 			switch {

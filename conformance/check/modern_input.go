@@ -697,19 +697,14 @@ func modernInputChecks() []Check {
 			ID: "elicitation-refusal-handled", Title: "a user who declines gets an answer", Layer: Protocol,
 			Requirements: []string{"modern/elicit-server-handles-refusal"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
-					for _, s := range t.steps {
-						if !strings.HasPrefix(s.Name, "input/retry/") {
-							continue
+				for _, s := range c.stepsOf("input/retry/") {
+					for _, req := range s.Sent() {
+						declined := false
+						for _, v := range req.Param("inputResponses").Members() {
+							declined = declined || Name(v, "action") == "decline"
 						}
-						for _, req := range s.Sent() {
-							declined := false
-							for _, v := range req.Param("inputResponses").Members() {
-								declined = declined || Name(v, "action") == "decline"
-							}
-							if declined && c.Answer(req) != nil {
-								c.Saw()
-							}
+						if declined && c.Answer(req) != nil {
+							c.Saw()
 						}
 					}
 				}
@@ -766,15 +761,10 @@ func (d *Driver) askingTools() (out []asking) {
 // retries visits the answers to what was asked again in the steps whose names
 // start with prefix.
 func (c *Case) retries(prefix string, visit func(req, a *Frame)) {
-	for _, t := range c.Traces {
-		for _, s := range t.steps {
-			if !strings.HasPrefix(s.Name, prefix) {
-				continue
-			}
-			for _, req := range s.Sent() {
-				if a := t.Answer(req); a != nil {
-					visit(req, a)
-				}
+	for _, s := range c.stepsOf(prefix) {
+		for _, req := range s.Sent() {
+			if a := s.Trace.Answer(req); a != nil {
+				visit(req, a)
 			}
 		}
 	}
@@ -825,19 +815,14 @@ func loopback(host string) bool {
 // undeclared visits the answers to requests that asked for input before, when
 // the client could give some, and that were repeated without capabilities.
 func (c *Case) undeclared(visit func(a *Frame)) {
-	for _, t := range c.Traces {
-		for _, s := range t.steps {
-			if !strings.HasPrefix(s.Name, "input/undeclared/") {
-				continue
-			}
-			if len(s.Sent()) > 0 && c.asksAnybody(s.Sent()[0]) {
-				c.Blocked("it asks clients that never declared anything as well")
-				continue
-			}
-			for _, req := range s.Sent() {
-				if a := t.Answer(req); a != nil && req.sound() {
-					visit(a)
-				}
+	for _, s := range c.stepsOf("input/undeclared/") {
+		if len(s.Sent()) > 0 && c.asksAnybody(s.Sent()[0]) {
+			c.Blocked("it asks clients that never declared anything as well")
+			continue
+		}
+		for _, req := range s.Sent() {
+			if a := s.Trace.Answer(req); a != nil && req.sound() {
+				visit(a)
 			}
 		}
 	}

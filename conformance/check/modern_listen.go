@@ -209,7 +209,7 @@ func modernListenChecks() []Check {
 			ID: "listen-tagged", Title: "every notification of a subscription carries its id", Layer: Protocol,
 			Requirements: []string{"modern/sub-notifications-tagged"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					t.follow(func(f *Frame, now *flight) {
 						if f.Method == methodAck || isChange(f.Method) && len(now.subs) > 0 {
 							c.want(f, f.meta(metaSub) != nil, metaSub+" in the _meta of the notification", "none")
@@ -497,7 +497,7 @@ func modernListenChecks() []Check {
 			Requirements: []string{"modern/sub-no-state-across-reconnect"},
 			Judge: func(c *Case) {
 				before := false
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					listens := false
 					for f := range t.visit(t.sent) {
 						listens = listens || f.Method == methodListen
@@ -572,7 +572,7 @@ func modernListenChecks() []Check {
 			ID: "changes-only-on-listen", Title: "changes are told to subscribers only", Layer: Protocol,
 			Requirements: []string{"modern/sub-change-notifications-only-on-listen"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					clean := true
 					t.follow(func(f *Frame, now *flight) {
 						if !isChange(f.Method) {
@@ -602,7 +602,7 @@ func modernListenChecks() []Check {
 			ID: "cancelled-only-for-listen", Title: "the server cancels nothing but subscriptions", Layer: Protocol,
 			Requirements: []string{"modern/cancel-server-only-for-listen"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					t.follow(func(f *Frame, now *flight) {
 						if f.Method != methodCancelled {
 							return
@@ -670,7 +670,7 @@ type subscription struct {
 // subscriptions are all that were asked for in proper form.
 func (c *Case) subscriptions() []*subscription {
 	var out []*subscription
-	for _, t := range c.Traces {
+	for _, t := range c.Traces() {
 		byID := map[string][]*subscription{}
 		var latest *subscription // while no other one was asked for since
 		for f := range t.all() {

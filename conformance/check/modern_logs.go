@@ -66,7 +66,7 @@ func modernLogChecks() []Check {
 			ID: "log-only-asked", Title: "log messages come for requests that ask for them", Layer: Feature,
 			Requirements: []string{"modern/log-only-on-request"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					clean, silent := true, false
 					t.follow(func(f *Frame, now *flight) {
 						if f.Method != methodMessage {
@@ -90,7 +90,7 @@ func modernLogChecks() []Check {
 			ID: "log-before-answer", Title: "log messages come before the answer", Layer: Feature,
 			Requirements: []string{"modern/log-before-response"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					t.follow(func(f *Frame, now *flight) {
 						if f.Method != methodMessage {
 							return
@@ -106,7 +106,7 @@ func modernLogChecks() []Check {
 			ID: "log-level-threshold", Title: "log messages are as severe as was asked for", Layer: Feature,
 			Requirements: []string{"modern/log-level-threshold"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					t.follow(func(f *Frame, now *flight) {
 						got := slices.Index(logLevels, plain(f.Param("level")))
 						if level, _ := wanted(now); f.Method == methodMessage && level >= 0 && got >= 0 {
@@ -125,7 +125,7 @@ func modernLogChecks() []Check {
 			ID: "progress-rate", Title: "progress is told at a bearable rate", Layer: Feature,
 			Requirements: []string{"modern/progress-rate-limited"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					at := map[string][]time.Duration{}
 					for f := range t.all() {
 						if !f.FromServer || f.Method != methodProgress {

@@ -125,7 +125,7 @@ func modernResultChecks() []Check {
 			ID: "error-codes-defined", Title: "codes that the protocol keeps for itself are used as it defines them", Layer: Protocol,
 			Requirements: []string{"modern/error-mcp-range-undefined", "modern/error-mcp-codes-meaning"},
 			Judge: func(c *Case) {
-				known := supported(c.Traces)
+				known := supported(c.Traces())
 				c.codes(func(req, a *Frame, code int64) {
 					version, stated := req.meta(metaVersion).Str()
 					switch {
@@ -158,7 +158,7 @@ func modernResultChecks() []Check {
 			ID: "server-requests-nothing", Title: "the server sends no requests", Layer: Protocol,
 			Requirements: []string{"modern/jsonrpc-server-never-requests", "modern/stdio-server-no-requests"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					clean := true
 					for f := range t.all() {
 						if f.FromServer && f.Kind == KindRequest && !isNotification(f.Method) {
@@ -208,7 +208,7 @@ func modernResultChecks() []Check {
 			ID: "output-unasked", Title: "the server speaks only when it was asked something", Layer: Protocol,
 			Requirements: []string{"modern/stdio-no-unsolicited-output"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					clean, asked := true, false
 					t.follow(func(f *Frame, now *flight) {
 						asked = asked || len(now.open)+len(now.past) > 0
@@ -228,7 +228,7 @@ func modernResultChecks() []Check {
 			ID: "last-line-whole", Title: "every message ends with a newline", Layer: Bytes,
 			Requirements: []string{"modern/stdio-newline-terminated"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					for f := range t.all() {
 						switch e := &t.Recording.Events[f.Index]; {
 						case !f.FromServer || t.cutByUs(f):

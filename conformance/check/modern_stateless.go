@@ -103,15 +103,10 @@ func modernStatelessChecks() []Check {
 			ID: "cursor-elsewhere", Title: "a cursor holds in another process of the server", Layer: Protocol,
 			Requirements: []string{"modern/stateless-no-connection-affinity"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
-					for _, s := range t.steps {
-						if !strings.HasPrefix(s.Name, "elsewhere/") {
-							continue
-						}
-						for _, req := range s.Sent() {
-							if a := t.Answer(req); a != nil {
-								c.want(a, a.OK(), "the page, though another process gave the cursor", sayHow(a))
-							}
+				for _, s := range c.stepsOf("elsewhere/") {
+					for _, req := range s.Sent() {
+						if a := s.Trace.Answer(req); a != nil {
+							c.want(a, a.OK(), "the page, though another process gave the cursor", sayHow(a))
 						}
 					}
 				}
@@ -177,7 +172,7 @@ func (c *Case) sameLists(method, member, key string, pick func(*Frame) bool, uno
 		picked bool
 	}
 	var first *page
-	for _, t := range c.Traces {
+	for _, t := range c.Traces() {
 		calls, changed := false, false
 		for req := range t.all() {
 			if req.FromServer {

@@ -301,7 +301,7 @@ func modernVersionChecks() []Check {
 					slices.Sort(out)
 					return slices.Compact(out)
 				}
-				known := stateless(supported(c.Traces))
+				known := stateless(supported(c.Traces()))
 				c.refusedVersions(func(_, a *Frame) {
 					var list []string
 					for v := range a.Error.Get("data").Get("supported").Elems() {
@@ -394,7 +394,7 @@ func modernVersionChecks() []Check {
 			ID: "initialize-names-versions", Title: "the error for initialize names the versions of the server", Layer: Protocol,
 			Requirements: []string{"modern/era-modern-only-initialize-names-versions"},
 			Judge: func(c *Case) {
-				known := supported(c.Traces)
+				known := supported(c.Traces())
 				c.handshakes(func(req *Frame) {
 					a := req.Trace.Answer(req)
 					if !a.Failed() || len(known) == 0 {

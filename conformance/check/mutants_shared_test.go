@@ -114,6 +114,8 @@ func without(s server, features ...string) server { s.Without = features; return
 var sharedMutants = map[string]mutant{
 	"features-advertised":      {server: without(give("prompts/list", "", `{"prompts":[]}`), "prompts")},
 	"tool-name-case/legacy":    {rev: "2025-11-25", server: give("tools/call", `"HELLO"`, `{"content":[]}`)},
+	"cancelled-stops":          {server: mute(`"reason":"a probe"}`)},
+	"template-filled-in":       {server: refuse("resources/read", "test://item/one", -32002)},
 	"hostile-arguments":        {server: dieOn(`[null,{"a":1e308}]`)},
 	"hostile-arguments/long":   {server: mute(`AAAAAAAAAA`)},
 	"path-traversal":           {server: give("resources/read", `%2e%2e%2f`, hostsFile)},

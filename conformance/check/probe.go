@@ -200,25 +200,39 @@ func (e *ToolError) Error() string {
 // The error is a *ToolError: nothing more was done once that was known, and no
 // tool was called.
 func Drive(ctx context.Context, l Launcher, o DriveOptions) ([]*Trace, error) {
-	r := &run{ctx: ctx, launcher: l, opts: &o, started: o.Started, deaths: map[string]int{}}
+	r := newRun(ctx, l, &o)
+	r.probes(o.Probes)
+	return r.end()
+}
+
+func newRun(ctx context.Context, l Launcher, o *DriveOptions) *run {
+	return &run{ctx: ctx, launcher: l, opts: o, started: o.Started, deaths: map[string]int{}}
+}
+
+// probes runs probes, each in a session of its profile.
+func (r *run) probes(probes []Probe) {
 	for _, profile := range []string{Main, Declared, Full, Bare} {
 		for _, rough := range []bool{false, true} {
-			for i := range o.Probes {
-				p := &o.Probes[i]
-				if p.Profile == profile && p.Rough == rough && !p.Alone && p.applies(o.Revision) {
+			for i := range probes {
+				p := &probes[i]
+				if p.Profile == profile && p.Rough == rough && !p.Alone && p.applies(r.opts.Revision) {
 					r.probe(p)
 				}
 			}
 		}
 		r.close()
 	}
-	for i := range o.Probes {
-		if p := &o.Probes[i]; p.Alone && p.applies(o.Revision) {
+	for i := range probes {
+		if p := &probes[i]; p.Alone && p.applies(r.opts.Revision) {
 			r.probe(p)
 			r.close()
 		}
 	}
-	if ctx.Err() != nil {
+}
+
+// end gives the recordings.
+func (r *run) end() ([]*Trace, error) {
+	if r.ctx.Err() != nil {
 		r.giveUp(noteAborted)
 	}
 	return r.traces, r.err

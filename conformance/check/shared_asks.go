@@ -293,7 +293,7 @@ func legacyAskChecks() []Check {
 			ID: "elicitation-complete-known", Title: "the notice that an elicitation is complete names one that was asked for", Layer: Feature,
 			Requirements: []string{"legacy/elicit-complete-notification"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					asked := map[string]bool{}
 					for f := range t.all() {
 						switch {
@@ -352,7 +352,7 @@ func legacyAskChecks() []Check {
 			ID: "server-progress-tokens", Title: "requests of the server that run at once have different progress tokens", Layer: Protocol,
 			Requirements: []string{"legacy/progress-token-unique"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					running := map[string]string{} // tokens by the id of their request
 					for f := range t.all() {
 						switch {
@@ -406,7 +406,7 @@ func undeclaredCheck(id, method, area, requirement string) Check {
 	return Check{
 		ID: id, Title: area + " are asked for where the client declared them", Layer: Feature, Requirements: []string{requirement},
 		Judge: func(c *Case) {
-			for _, t := range c.Traces {
+			for _, t := range c.Traces() {
 				declared := t.ClientCaps.Get(area) != nil
 				for f := range t.all() {
 					switch {
@@ -450,7 +450,7 @@ func (c *Case) askedURLs(visit func(f *Frame, u string)) {
 // cancellations visits the notifications by which the server cancels requests
 // of its own, each with the request and the answer of this client, if any.
 func (c *Case) cancellations(visit func(f, req, answer *Frame)) {
-	for _, t := range c.Traces {
+	for _, t := range c.Traces() {
 		asked, answers := map[string]*Frame{}, map[string]*Frame{}
 		for f := range t.all() {
 			switch {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -165,7 +166,87 @@ func contentProbes() []Probe {
 				d.Pause(100 * time.Millisecond)
 			},
 		},
+		{
+			Name: "cancelling what runs", Profile: Main, Needs: []string{"tools"},
+			Run: func(d *Driver) {
+				tool, took := d.leisurely()
+				if tool.params == "" {
+					return
+				}
+				d.Step("cancel/running")
+				f := d.Ask("tools/call", strings.TrimSuffix(tool.params, "}")+`,"_meta":{"progressToken":"goldwire-cancelled"}}`)
+				if f == nil {
+					return
+				}
+				d.Pause(took / 4)
+				d.Tell("notifications/cancelled", `{"requestId":`+string(f.ID)+`,"reason":"a probe"}`)
+				d.Fence()
+				d.Step("cancel/stopped")
+				d.Pause(took + d.limits.Grace)
+				d.Fence()
+			},
+		},
+		{
+			Name: "templates that are filled in", Profile: Main, Needs: []string{"resources", "completions"},
+			Run: func(d *Driver) {
+				for i, t := range d.Facts.Templates {
+					if uri, ok := d.filledIn(Name(t, "uriTemplate")); ok && i < maxResources {
+						d.Step("filled-in/" + Name(t, "uriTemplate"))
+						d.Call("resources/read", `{"uri":`+quote(uri)+`}`)
+					}
+				}
+			},
+		},
 	}
+}
+
+// What a tool takes that is slow enough to be cancelled, and not so slow that
+// waiting for it costs much.
+const (
+	leisure  = 250 * time.Millisecond
+	idleness = 2 * time.Second
+)
+
+// leisurely finds a tool that took its time when it was called before in this
+// session.
+func (d *Driver) leisurely() (tool call, took time.Duration) {
+	d.View(func(t *Trace) {
+		for _, s := range t.steps {
+			name, called := strings.CutPrefix(s.Name, "call/")
+			if !called || tool.params != "" {
+				continue
+			}
+			for _, req := range s.Sent() {
+				if a := t.Answer(req); a.OK() && a.At-req.At >= leisure && a.At-req.At <= idleness {
+					tool, took = call{name, string(withoutMeta(req.Params))}, a.At-req.At
+				}
+			}
+		}
+	})
+	return tool, took
+}
+
+// filledIn gives a URI for a template, with the values that the server itself
+// suggested for its variables.
+func (d *Driver) filledIn(tmpl string) (uri string, ok bool) {
+	values := map[string]string{}
+	d.View(func(t *Trace) {
+		for req := range t.visit(t.sent) {
+			if req.Method != "completion/complete" || Name(req.Param("ref"), "uri") != tmpl {
+				continue
+			}
+			for v := range t.Answer(req).result().Get("completion").Get("values").Elems() {
+				if s, ok := v.Str(); ok && s != "" {
+					values[Name(req.Param("argument"), "name")] = s
+					break
+				}
+			}
+		}
+	})
+	for v, value := range values {
+		tmpl = strings.ReplaceAll(tmpl, "{"+v+"}", url.PathEscape(value))
+	}
+	return tmpl, len(values) > 0 && !strings.ContainsAny(tmpl, "{}")
 }
 
 // completions is what completion needs. The first revision has no capability
@@ -297,6 +378,19 @@ func contentChecks() []Check {
 					for _, req := range s.Sent() {
 						if a := c.Answer(req); a != nil {
 							c.want(a, a.OK(), "the contents of a listed resource", "error "+text(a.Error))
+						}
+					}
+				}
+			},
+		},
+		{
+			ID: "template-filled-in", Title: "a template that is filled in can be read", Layer: Feature, Needs: []string{"resources"}, Soft: true,
+			Requirements: []string{"legacy/resources-template-read"},
+			Judge: func(c *Case) {
+				for _, s := range c.StepsOf("filled-in/") {
+					for _, req := range s.Sent() {
+						if a := c.Answer(req); a != nil {
+							c.want(a, a.OK(), "the contents of "+text(req.Param("uri"))+", whose values the server suggested", "error "+text(a.Error))
 						}
 					}
 				}
@@ -449,6 +543,35 @@ func contentChecks() []Check {
 			Judge: func(c *Case) {
 				c.Unanswered("cancel/unknown")
 				c.Survived("cancel/unknown")
+			},
+		},
+		{
+			ID: "cancelled-stops", Title: "nothing more comes of what was cancelled", Layer: Protocol,
+			Requirements: []string{"legacy/cancel-no-reply", "modern/cancel-server-stops"},
+			Judge: func(c *Case) {
+				s, after := c.Step("cancel/running"), c.Step("cancel/stopped")
+				if s == nil || after == nil {
+					return
+				}
+				for _, req := range s.Sent() {
+					if req.Kind != KindRequest || !s.Trace.fenced(after.from) {
+						continue
+					}
+					a, found := s.Trace.Answer(req), false
+					if a != nil && a.Index < after.from {
+						c.NotObserved("the tool was done before it could be cancelled")
+						return
+					}
+					for _, f := range after.Got() {
+						if f == a || f.Method == methodProgress && wire.Equal(f.Param("progressToken"), req.meta("progressToken")) {
+							c.Broken(f, "no answer and no progress, as the request was cancelled", or(f.Method, sayHow(f)))
+							found = true
+						}
+					}
+					if !found {
+						c.Saw()
+					}
+				}
 			},
 		},
 		{

@@ -142,7 +142,7 @@ func entryChecks() []Check {
 // progress calls fn for every progress notification with the request whose
 // token it names, nil where there is none, and the answer to that request.
 func (c *Case) progress(fn func(f, owner, answer *Frame)) {
-	for _, t := range c.Traces {
+	for _, t := range c.Traces() {
 		owners := map[string]*Frame{}
 		for line := range t.all() {
 			for _, f := range line.parts() {

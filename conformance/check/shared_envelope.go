@@ -84,7 +84,7 @@ func envelopeChecks() []Check {
 						}
 					}
 				}
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					c.unanswered(t, s)
 					c.answeredTwice(t)
 				}
@@ -248,7 +248,7 @@ func envelopeChecks() []Check {
 			Requirements: []string{"legacy/jsonrpc-notification-no-reply", "modern/jsonrpc-notification-no-response"},
 			Judge: func(c *Case) {
 				c.Unanswered(unknownNotification)
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					for _, f := range t.toNotifications() {
 						// What has no id and is an error may be about any line
 						// that could not be read.
@@ -263,7 +263,7 @@ func envelopeChecks() []Check {
 			ID: "answers-belong", Title: "every response answers a request that was made", Layer: JSONRPC,
 			Requirements: []string{"legacy/jsonrpc-response-id-echo", "modern/jsonrpc-error-id-echo"}, Soft: true,
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					sent := map[string]bool{}
 					for f := range t.all() {
 						if !f.FromServer && f.ID != nil {
@@ -295,7 +295,7 @@ func envelopeChecks() []Check {
 			ID: "server-request-ids-unique", Title: "the server uses no request id twice in a session", Layer: JSONRPC,
 			Requirements: []string{"legacy/jsonrpc-request-id-unique"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					seen := map[string]bool{}
 					for f := range t.all() {
 						if f.FromServer && f.Kind == KindRequest && !isNotification(f.Method) {
@@ -367,7 +367,7 @@ func envelopeChecks() []Check {
 // strayed tells of requests that were answered under an id which no request
 // had.
 func (c *Case) strayed() {
-	for _, t := range c.Traces {
+	for _, t := range c.Traces() {
 		for req := range t.visit(t.sent) {
 			if a := t.astray(req); a != nil {
 				c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
@@ -414,7 +414,7 @@ func (c *Case) unanswered(t *Trace, but *Step) {
 func (c *Case) flooded() {
 	var at *Frame
 	lines, most, size, stopped := 0, 0, int64(0), false
-	for _, t := range slices.Concat(c.Offers, c.Traces) {
+	for _, t := range slices.Concat(c.Offers, c.Traces()) {
 		stopped = stopped || t.noted(noteFlood) || t.noted(noteFull)
 		f, n := t.busiest()
 		if n > most {

@@ -46,7 +46,7 @@ func framingChecks() []Check {
 			ID: "no-newline-in-message", Title: "a message is on one line", Layer: Bytes,
 			Requirements: []string{"legacy/stdio-newline-framing", "modern/stdio-no-embedded-newline"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					var first *Frame
 					var joined []byte
 					effort := 32 << 20 // bytes that are read again, in all
@@ -142,7 +142,7 @@ func framingChecks() []Check {
 
 // lines calls fn for every line that the server wrote.
 func (c *Case) lines(fn func(f *Frame)) {
-	for _, t := range c.Traces {
+	for _, t := range c.Traces() {
 		for f := range t.all() {
 			if f.FromServer {
 				fn(f)

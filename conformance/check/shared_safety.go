@@ -202,7 +202,7 @@ func safetyChecks() []Check {
 			ID: "stderr-utf8", Title: "free text on standard error is UTF-8", Layer: Bytes,
 			Requirements: []string{"legacy/stdio-stderr-logging"},
 			Judge: func(c *Case) {
-				for _, t := range c.Traces {
+				for _, t := range c.Traces() {
 					for _, e := range t.notes(transcript.KindStderr, 0) {
 						c.want(nil, readable(e.Data), "text in UTF-8 on standard error", quote(strings.ToValidUTF8(string(e.Data), "\ufffd")))
 					}

@@ -1,10 +1,12 @@
 package checktest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -211,6 +213,7 @@ func (c *Conn) tools(r *Request) []string {
 		`{"name":"add","inputSchema":{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"integer","minimum":3}},"required":["a","b"]}` + out + ro + `}`,
 		`{"name":"picture","inputSchema":{"type":"object","properties":{}}` + ro + `}`,
 		`{"name":"work","description":"Reports progress and logs","inputSchema":{"type":"object"}` + ro + `}`,
+		`{"name":"slow","description":"Takes its time","inputSchema":{"type":"object"}` + ro + `}`,
 		`{"name":"danger","description":"Not to be called","inputSchema":{"type":"object"}}`,
 		`{"name":"ask","description":"Asks the client","inputSchema":{"type":"object"}` + ro + `}`,
 	}
@@ -297,6 +300,23 @@ func (c *Conn) callTool(r *Request) (string, error) {
 			c.Line(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		}
 		return `{"content":[{"type":"text","text":"done"}]}`, nil
+	case "slow":
+		ctx, cancel := context.WithCancel(c.Context)
+		c.mu.Lock()
+		c.running[string(r.ID)] = cancel
+		c.mu.Unlock()
+		c.slow.Go(func() {
+			select {
+			case <-ctx.Done():
+			case <-time.After(400 * time.Millisecond):
+				result := `{"content":[{"type":"text","text":"at last"}]}`
+				if r.Modern {
+					result = finish(result, "")
+				}
+				c.Line(`{"jsonrpc":"2.0","id":` + string(r.ID) + `,"result":` + result + `}`)
+			}
+		})
+		return "", nil
 	case "danger":
 		c.State["danger"] = true
 		return `{"content":[]}`, nil
@@ -394,7 +414,14 @@ func (c *Conn) complete(r *Request) (string, error) {
 
 func (c *Conn) notification(r *Request) {
 	if r.Method == "notifications/cancelled" {
-		c.unlisten(r.Params.Get("requestId"))
+		id := r.Params.Get("requestId")
+		c.unlisten(id)
+		c.mu.Lock()
+		cancel := c.running[string(id)]
+		c.mu.Unlock()
+		if cancel != nil {
+			cancel()
+		}
 	}
 }
 

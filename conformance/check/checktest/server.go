@@ -74,10 +74,13 @@ type Conn struct {
 	subs      map[string]bool
 	listening map[string]wire.Raw // open subscriptions: key of the id -> filter
 
-	mu   sync.Mutex
-	in   io.Reader
-	out  io.Writer
-	errs io.Writer
+	slow sync.WaitGroup // calls of the tool slow
+
+	mu      sync.Mutex
+	running map[string]context.CancelFunc // how to cancel them, by id
+	in      io.Reader
+	out     io.Writer
+	errs    io.Writer
 }
 
 // Stderr writes a line of free text.
@@ -122,7 +125,7 @@ func (s *Server) Has(feature string) bool { return !slices.Contains(s.Without, f
 
 // Serve runs the server until its input ends and returns its exit status.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out, errs io.Writer) int {
-	c := &Conn{Server: s, Context: ctx, in: in, out: out, errs: errs, State: map[string]any{}, subs: map[string]bool{}, waiting: map[string]*Request{}, listening: map[string]wire.Raw{}}
+	c := &Conn{Server: s, Context: ctx, in: in, out: out, errs: errs, State: map[string]any{}, subs: map[string]bool{}, waiting: map[string]*Request{}, running: map[string]context.CancelFunc{}, listening: map[string]wire.Raw{}}
 	if s.Start != nil {
 		s.Start(c)
 	}
@@ -146,6 +149,12 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out, errs io.Writer) i
 	if !c.done && s.End != nil {
 		s.End(c)
 	}
+	c.mu.Lock()
+	for _, cancel := range c.running {
+		cancel()
+	}
+	c.mu.Unlock()
+	c.slow.Wait()
 	return c.exit
 }
 
