@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 
 	step "github.com/goldwire/goldwire/generated/mcp/step20260728"
 	older "github.com/goldwire/goldwire/generated/mcp/v20251125"
@@ -26,7 +27,8 @@ type down struct {
 	// remote is set where the server is another peer, which our own client
 	// answers when it asks for something. Otherwise the client that calls is
 	// asked.
-	remote *remote
+	remote   *remote
+	finished TaskStore // of calls that asked for a task and were answered at once
 }
 
 // asNewer is how its handlers see those clients.
@@ -57,6 +59,9 @@ func (d *down) serve() older.Server {
 	}
 	if info, err := step.DowngradeImplementation(&s.Info, nil); err == nil {
 		out.Info = *info
+	}
+	if s.GetTask != nil && s.UpdateTask != nil && s.CancelTask != nil && out.CallTool != nil && out.ListTools != nil {
+		d.serveTasks(&out)
 	}
 	if d.remote != nil {
 		d.remote.fill(&out)
@@ -122,7 +127,17 @@ func (d *down) env(ctx context.Context) wire.Env {
 		e.LogLevel = d.remote.logLevel()
 		return e
 	}
-	e.Meta = jsonrpc.PeerOf(ctx).Once(d, func() any { return factsOf(ctx) })
+	m := jsonrpc.PeerOf(ctx).Once(d, func() any { return factsOf(ctx) }).(*newer.RequestMeta)
+	if d.finished != nil && ctx.Value(tasksKey{}) != nil { // with what it would declare
+		c := *m
+		c.ClientCapabilities.Extensions = maps.Clone(c.ClientCapabilities.Extensions)
+		if c.ClientCapabilities.Extensions == nil {
+			c.ClientCapabilities.Extensions = map[string]wire.Raw{}
+		}
+		c.ClientCapabilities.Extensions[tasksExtension] = wire.Raw("{}")
+		m = &c
+	}
+	e.Meta = m
 	if d.server.Logging {
 		e.LogLevel = jsonrpc.PeerOf(ctx).LogLevel()
 	}

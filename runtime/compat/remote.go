@@ -73,6 +73,7 @@ func upClient(c older.Client) newer.Client {
 		Unknown:             c.Unknown,
 		UnknownNotification: c.UnknownNotification,
 		Options:             c.Options,
+		Tasks:               true, // calls that do not ask for one wait for its end
 
 		Elicit:        clientFunc(newer.MethodElicitationCreate, step.DowngradeElicitParams, c.Elicit, step.UpgradeElicitResult),
 		CreateMessage: clientFunc(newer.MethodSamplingCreateMessage, step.DowngradeCreateMessageParams, c.CreateMessage, step.UpgradeCreateMessageResult),
