@@ -81,7 +81,7 @@ type Bridge struct {
 
 	mu       sync.Mutex
 	closed   bool
-	opening  int
+	opening  map[*jsonrpc.Conn]*opening
 	sessions map[*jsonrpc.Conn]*session
 	err      error           // of Err
 	converts map[string]bool // by what a client speaks: the server speaks something else
@@ -102,7 +102,7 @@ func New(d jsonrpc.Dialer, o Options) *Bridge {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	b := &Bridge{d: d, o: o, log: o.Logger, services: map[string]*jsonrpc.Service{}, sessions: map[*jsonrpc.Conn]*session{}, converts: map[string]bool{}}
+	b := &Bridge{d: d, o: o, log: o.Logger, services: map[string]*jsonrpc.Service{}, sessions: map[*jsonrpc.Conn]*session{}, opening: map[*jsonrpc.Conn]*opening{}, converts: map[string]bool{}}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	options := b.options()
 	for _, rev := range revision.All() {
@@ -153,6 +153,9 @@ func (c chooser) Choose(conn *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Service {
 		return c.b.services[revision.LatestStateful()]
 	case methodPing:
 		return c.b.services[revision.LatestStateful()]
+	}
+	if _, o := c.b.session(conn); o != nil {
+		return o.service
 	}
 	return c.b.judge
 }
@@ -249,14 +252,23 @@ func (f front) Request(ctx context.Context) (jsonrpc.Answer, error) {
 	if p.Method() == methodInitialize {
 		return f.b.open(ctx)
 	}
-	s := f.b.session(p.Conn())
+	s, o := f.b.session(p.Conn())
+	if o != nil { // the client did not wait for the answer to initialize
+		p.Detach()
+		select {
+		case <-o.over:
+			s, _ = f.b.session(p.Conn())
+		case <-ctx.Done():
+			return jsonrpc.Answer{}, jsonrpc.ContextError(ctx)
+		}
+	}
 	switch {
 	case s != nil:
 		return s.route.request(ctx)
 	case p.Method() == methodPing:
 		return result(p.ID(), wire.Raw("{}")), nil
 	}
-	return jsonrpc.Answer{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "the session is over")
+	return jsonrpc.Answer{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "there is no session")
 }
 
 func (f front) Notification(ctx context.Context) {
@@ -267,7 +279,11 @@ func (f front) Notification(ctx context.Context) {
 		}
 		return
 	}
-	if s := f.b.session(p.Conn()); s != nil {
+	s, o := f.b.session(p.Conn())
+	if o != nil && !o.put(func(r route) { r.notification(ctx) }) {
+		s, _ = f.b.session(p.Conn())
+	}
+	if s != nil {
 		s.route.notification(ctx)
 	}
 }

@@ -62,7 +62,7 @@ func cause(err error) error {
 // ending says how a process ended, in a line.
 func ending(e *jsonl.ExitError) string {
 	line := *e
-	line.Stderr = ""
+	line.Stderr, line.Err = "", nil // which of its streams ended first is of no interest
 	return line.Error()
 }
 

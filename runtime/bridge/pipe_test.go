@@ -320,3 +320,26 @@ func TestTaskProgressGoesOn(t *testing.T) {
 			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":1}}`)
 	})
 }
+
+// TestClientThatDoesNotWait holds that what a client sends before initialize is
+// answered reaches the server after it, and in order.
+func TestClientThatDoesNotWait(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			_, client, s := bridged(t, Options{Shared: shared})
+			client.send(initialize)
+			client.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			client.send(`{"jsonrpc":"2.0","method":"notifications/x"}`)
+			client.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+			server := <-s.next
+			require.Contains(t, server.recv(), `"method":"initialize"`)
+			time.Sleep(time.Second)
+			server.send(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"2"}}}`)
+			for _, method := range []string{"notifications/initialized", "notifications/x", "tools/list"} {
+				require.Contains(t, server.recv(), `"method":"`+method)
+			}
+			require.Contains(t, client.recv(), `"id":0`)
+			expect(t, server, client, `{"jsonrpc":"2.0","id":2,"result":{}}`, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+		})
+	}
+}

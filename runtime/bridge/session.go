@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
@@ -14,50 +15,102 @@ type session struct {
 	route route
 }
 
-func (b *Bridge) session(down *jsonrpc.Conn) *session {
+// opening is a session whose initialize is not answered.
+type opening struct {
+	service *jsonrpc.Service // that answers the client
+	over    chan struct{}    // closed when initialize is answered
+
+	mu    sync.Mutex
+	queue []func(route) // notifications that came meanwhile
+	ended bool
+}
+
+// maxEarly bounds the notifications that wait for the session that they belong to;
+// the others are dropped.
+const maxEarly = 64
+
+// put keeps a notification; false when the session has begun.
+func (o *opening) put(f func(route)) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended {
+		return false
+	}
+	if len(o.queue) < maxEarly {
+		o.queue = append(o.queue, f)
+	}
+	return true
+}
+
+// end passes on what waited; r is nil where there is no session.
+func (o *opening) end(r route) {
+	for {
+		o.mu.Lock()
+		queue := o.queue
+		o.queue = nil
+		o.ended = len(queue) == 0
+		ended := o.ended
+		o.mu.Unlock()
+		if ended {
+			close(o.over)
+			return
+		}
+		for _, f := range queue {
+			if r != nil {
+				f(r)
+			}
+		}
+	}
+}
+
+// session is that of a client, or the one that it is about to have; nil for none.
+func (b *Bridge) session(down *jsonrpc.Conn) (*session, *opening) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.sessions[down]
+	return b.sessions[down], b.opening[down]
 }
 
 // open begins a session: it finds the server for it and answers initialize. A
 // server that agrees to the client's revision is passed what the client says from
 // the first message on; any other is spoken to through a conversion.
 func (b *Bridge) open(ctx context.Context) (jsonrpc.Answer, error) {
-	if b.o.Shared {
-		return b.openShared(ctx)
-	}
 	if !b.begin() {
 		return jsonrpc.Answer{}, errClosed
 	}
 	defer b.work.Done()
-	if !b.reserve() {
+	p := jsonrpc.PeerOf(ctx)
+	down := p.Conn()
+	o := b.reserve(down, p.Service())
+	if o == nil {
 		return jsonrpc.Answer{}, &jsonrpc.Error{Code: jsonrpc.CodeOverloaded, Message: "too many sessions", Data: wire.Raw(`{"retryAfterMs":1000}`)}
 	}
-	r, a, err := b.openRoute(ctx)
-	down := jsonrpc.PeerOf(ctx).Conn()
+	open, watch := b.openRoute, b.watch
+	if b.o.Shared {
+		open, watch = b.openShared, b.watchShared
+	}
+	r, a, err := open(ctx)
 	b.mu.Lock()
-	b.opening--
+	delete(b.opening, down)
 	if r != nil {
 		b.sessions[down] = &session{down: down, route: r}
 		b.work.Add(1)
+		go watch(down, r)
 	}
 	b.mu.Unlock()
-	if r != nil {
-		go b.watch(down, r)
-	}
+	o.end(r)
 	return a, err
 }
 
-// reserve counts a session that is about to begin.
-func (b *Bridge) reserve() bool {
+// reserve counts a session that is about to begin, nil if there are too many.
+func (b *Bridge) reserve(down *jsonrpc.Conn, service *jsonrpc.Service) *opening {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.sessions)+b.opening >= b.o.MaxSessions+slack {
-		return false
+	if !b.o.Shared && len(b.sessions)+len(b.opening) >= b.o.MaxSessions+slack {
+		return nil
 	}
-	b.opening++
-	return true
+	o := &opening{service: service, over: make(chan struct{})}
+	b.opening[down] = o
+	return o
 }
 
 // openRoute makes the route of a session and the answer to its initialize. The

@@ -226,68 +226,54 @@ func (b *Bridge) startShared(ctx context.Context) (route, error) {
 }
 
 // openShared begins a session with the server that all share. A client of another
-// revision than that server's gets the conversion that stateless clients get.
-func (b *Bridge) openShared(ctx context.Context) (jsonrpc.Answer, error) {
+// revision than that server's gets a conversion of a second one.
+func (b *Bridge) openShared(ctx context.Context) (route, jsonrpc.Answer, error) {
 	p := jsonrpc.PeerOf(ctx)
 	version, _ := wire.Raw(p.Message()).Get("params").Get("protocolVersion").Str()
 	r, err := b.stateful.get(ctx)
 	if err != nil {
-		return jsonrpc.Answer{}, err
+		return nil, jsonrpc.Answer{}, err
 	}
-	c := r
 	if y, ok := r.(*party); ok {
 		if version == y.version || b.services[version] == nil {
 			a, err := answerTo(y.answer, methodInitialize, p.ID())
 			if err != nil {
-				return a, err
+				return nil, a, err
 			}
-			return a, b.join(p.Conn(), y)
+			y.mu.Lock()
+			y.members[p.Conn()] = map[string]bool{}
+			y.mu.Unlock()
+			return y, a, nil
 		}
-		if c, err = b.converted.get(ctx); err != nil {
-			return jsonrpc.Answer{}, err
+		if r, err = b.converted.get(ctx); err != nil {
+			return nil, jsonrpc.Answer{}, err
 		}
 	}
-	if err := b.join(p.Conn(), c); err != nil {
-		return jsonrpc.Answer{}, err
+	a, err := r.request(ctx)
+	if err != nil || a.Code != 0 {
+		return nil, a, err
 	}
-	return c.request(ctx)
+	return r, a, nil
 }
 
-// join makes a connection a session of a server that others share.
-func (b *Bridge) join(down *jsonrpc.Conn, r route) error {
+// watchShared ends a session with the server that it shares.
+func (b *Bridge) watchShared(down *jsonrpc.Conn, r route) {
+	defer b.work.Done()
+	select {
+	case <-down.Done():
+	case <-b.ctx.Done():
+	case <-r.upstream().Done():
+		ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+		_ = down.Drain(ctx)
+		cancel()
+	}
 	b.mu.Lock()
-	if b.closed {
-		b.mu.Unlock()
-		return errClosed
-	}
-	b.sessions[down] = &session{down: down, route: r}
-	b.work.Add(1)
+	delete(b.sessions, down)
 	b.mu.Unlock()
-	y, _ := r.(*party)
-	if y != nil {
-		y.mu.Lock()
-		y.members[down] = map[string]bool{}
-		y.mu.Unlock()
+	if y, ok := r.(*party); ok {
+		y.leave(down)
 	}
-	go func() {
-		defer b.work.Done()
-		select {
-		case <-down.Done():
-		case <-b.ctx.Done():
-		case <-r.upstream().Done():
-			ctx, cancel := context.WithTimeout(context.Background(), lastWords)
-			_ = down.Drain(ctx)
-			cancel()
-		}
-		b.mu.Lock()
-		delete(b.sessions, down)
-		b.mu.Unlock()
-		if y != nil {
-			y.leave(down)
-		}
-		_ = down.Close(context.Background())
-	}()
-	return nil
+	_ = down.Close(context.Background())
 }
 
 // request passes a client's request up, and keeps account of subscriptions: the

@@ -705,7 +705,7 @@ func (c *Conn) admit(env *envelope) *Error {
 		}
 		return nil
 	}
-	if state == Ready || state == Initializing && c.opened.Load() && !c.o.WaitInitialized {
+	if state == Ready || state == Initializing && (svc.o.Relay != nil || c.opened.Load() && !c.o.WaitInitialized) {
 		return nil
 	}
 	return Errorf(CodeInvalidRequest, "%s: the connection is not initialized (%s)", clip(env.method, maxEcho), state)
@@ -1311,7 +1311,7 @@ func (c *Conn) notification(ex Exchange, env *envelope) {
 			c.mu.Lock()
 			ok := c.opened.Load() && c.transition(methodInitialized, Ready) == nil
 			c.mu.Unlock()
-			if !ok {
+			if !ok && !(relayed && c.State() == Initializing) {
 				c.ev.note(Event{Kind: UnknownNotification, Method: env.method, Err: errOutOfPlace}, env.data)
 				return
 			}
@@ -1319,7 +1319,7 @@ func (c *Conn) notification(ex Exchange, env *envelope) {
 			if svc.entries[env.method] == nil && !relayed {
 				return
 			}
-		} else if !c.opened.Load() {
+		} else if !c.opened.Load() && !(relayed && c.State() == Initializing) {
 			c.ev.note(Event{Kind: UnknownNotification, Method: env.method, Err: errOutOfPlace}, env.data)
 			return
 		}

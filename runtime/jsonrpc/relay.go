@@ -10,7 +10,8 @@ import (
 // passes messages on without being a party to what they say. PeerOf(ctx) has the
 // message, its id and the connection. The connection still keeps its envelope
 // rules and limits, its states, and ids apart; whatever a message says is up to
-// the relay, ping, subscriptions/listen and progress included.
+// the relay, ping, subscriptions/listen and progress included. So is what comes
+// while initialize is not answered.
 type Relay interface {
 	// Request answers a request, on the goroutine that read it (a client's on
 	// one of its own). ctx ends when the request is cancelled; that of a
