@@ -376,10 +376,10 @@ func (r *runner) judge(revs []string, checks []check.Check, found *check.Explora
 			to, rev := make(chan driven, 1), revs[started]
 			done[started] = to
 			driving.Go(func() {
-				traces, err := check.Drive(ctx, r.launcher, check.DriveOptions{
+				traces, err := check.DriveFor(ctx, r.launcher, check.DriveOptions{
 					Revision: rev, Probes: check.Probes(), Limits: r.o.Limits, Allow: r.o.Allow, Deny: r.o.Deny, Started: found.Started,
 					Progress: func(what string) { r.tell(Progress{Revision: rev, Probe: what}) },
-				})
+				}, r.selected(checks, rev), found.Traces)
 				to <- driven{traces, err}
 			})
 		}
@@ -392,6 +392,17 @@ func (r *runner) judge(revs []string, checks []check.Check, found *check.Explora
 		}
 	}
 	return nil
+}
+
+// selected are the checks that the options leave in a revision.
+func (r *runner) selected(checks []check.Check, rev string) []check.Check {
+	var out []check.Check
+	for i := range checks {
+		if ok, err := r.o.Judges(&checks[i], rev); ok && err == nil { // a pattern that is none was refused before
+			out = append(out, checks[i])
+		}
+	}
+	return out
 }
 
 // verdicts judges the sessions of a revision, until the context ends.

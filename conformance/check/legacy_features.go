@@ -14,7 +14,7 @@ var logLevels = []string{"debug", "info", "notice", "warning", "error", "critica
 func legacyFeatureProbes() []Probe {
 	return []Probe{
 		{
-			Name: "setting log levels", Until: lastLegacy, Profile: Main, Needs: []string{"logging"},
+			Name: "setting log levels", Until: lastLegacy, Profile: Main, Needs: []string{"logging"}, After: []string{"call"},
 			Run: func(d *Driver) {
 				d.Step("log-level/unknown")
 				d.Call("logging/setLevel", `{"level":"verbose"}`)

@@ -40,6 +40,9 @@ type Probe struct {
 	Rough bool
 	// Alone gives the probe a session of its own.
 	Alone bool
+	// After names kinds of steps, made by probes before it in the same session,
+	// that it builds on beside the lists of what the server offers.
+	After []string
 	Run   func(d *Driver)
 }
 
@@ -272,6 +275,12 @@ func (r *run) probe(p *Probe) {
 	facts := r.facts()
 	if r.lookUp(facts); r.err != nil {
 		return
+	}
+	if len(p.Needs) > 0 && r.session == nil && !facts.Known() && p.Profile != Bare { // what there is has to be asked first
+		if !r.open(p.Profile) {
+			return
+		}
+		facts = r.facts()
 	}
 	for _, need := range p.Needs {
 		if !facts.Has(need) {

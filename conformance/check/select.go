@@ -106,6 +106,13 @@ func DriveFor(ctx context.Context, l Launcher, o DriveOptions, checks []Check, o
 				}
 			}
 		}
+		for i := range left {
+			if p := &left[i]; n.wanted(p) {
+				for _, kind := range p.After {
+					n.step(kind + "/")
+				}
+			}
+		}
 		var next, later []Probe
 		for i := range left {
 			if p := &left[i]; n.wanted(p) || round == 0 && p.lists() {

@@ -167,7 +167,7 @@ func contentProbes() []Probe {
 			},
 		},
 		{
-			Name: "cancelling what runs", Profile: Main, Needs: []string{"tools"},
+			Name: "cancelling what runs", Profile: Main, Needs: []string{"tools"}, After: []string{"call"},
 			Run: func(d *Driver) {
 				tool, took := d.leisurely()
 				if tool.params == "" {
@@ -187,7 +187,7 @@ func contentProbes() []Probe {
 			},
 		},
 		{
-			Name: "templates that are filled in", Profile: Main, Needs: []string{"resources", "completions"},
+			Name: "templates that are filled in", Profile: Main, Needs: []string{"resources", "completions"}, After: []string{"complete"},
 			Run: func(d *Driver) {
 				for i, t := range d.Facts.Templates {
 					if uri, ok := d.filledIn(Name(t, "uriTemplate")); ok && i < maxResources {
