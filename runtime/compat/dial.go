@@ -118,16 +118,25 @@ func (a *attempt) dial(ctx context.Context) (*jsonrpc.Conn, error) {
 	}
 	a.refused = refuses(err)
 	silent := errors.Is(err, jsonrpc.ErrTimeout)
+	over := conn
 	if conn.State() == jsonrpc.Closed { // it did not survive the question
-		return a.initialize(ctx, nil)
+		over = nil
 	}
-	joined, ierr := a.initialize(ctx, conn)
+	joined, ierr := a.initialize(ctx, over)
 	if ierr == nil {
 		return joined, nil
 	}
-	if silent && conn.State() != jsonrpc.Closed { // it was slow to start
-		if err := a.discover(ctx, conn); err == nil {
+	// It was slow to start, or it says that it is stateless after all.
+	if stateless := slices.Contains(theirsOf(ierr), a.c.stateless.Revision()); stateless || silent && conn.State() != jsonrpc.Closed {
+		if conn.State() == jsonrpc.Closed {
+			if conn, err = a.open(ctx); err != nil {
+				return nil, errors.Join(ierr, err)
+			}
+		}
+		if again := a.discover(ctx, conn); again == nil {
 			return conn, nil
+		} else if stateless {
+			err = again
 		}
 	}
 	_ = conn.Close(ctx)

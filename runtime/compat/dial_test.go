@@ -196,6 +196,29 @@ func TestDialOfASlowServer(t *testing.T) {
 	})
 }
 
+// TestDialOfASlowServerThatKnowsInitialize: a stateless server that was silent at
+// first, and whose answer to initialize names its own revision, is asked again.
+func TestDialOfASlowServerThatKnowsInitialize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := true
+		d := &memoryDialer{serve: func(tr jsonrpc.Transport, r io.Reader, w io.WriteCloser) {
+			if slow {
+				slow = false
+				time.Sleep(8 * time.Second)
+			}
+			scripted(map[string]string{
+				"server/discover": `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}`,
+				"initialize":      `"result":{"protocolVersion":"2026-07-28","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`,
+			})(tr, r, w)
+		}}
+		conn, err := compat.DialRevisions(t.Context(), d, clients()...)
+		require.NoError(t, err)
+		require.Equal(t, "2026-07-28", conn.Session().Revision)
+		require.NoError(t, conn.Close(t.Context()))
+		d.wg.Wait()
+	})
+}
+
 // TestDialRemembers: a server that turned out to be stateful is not asked again,
 // until that does not fit any more.
 func TestDialRemembers(t *testing.T) {
