@@ -93,7 +93,7 @@ func (c *clients) bridge(ctx context.Context, conn *jsonrpc.Conn, own string, op
 	if err := s.take(server); err != nil {
 		return o, err
 	}
-	u := s.spread(nil, r)
+	u := s.spread(spreading{remote: r, knowsTasks: c.v20260728.Tasks && own == v20260728.Revision})
 	ch, err := jsonrpc.Bind(s.of(own))
 	if err != nil {
 		return o, err

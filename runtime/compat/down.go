@@ -28,6 +28,7 @@ type down struct {
 	// answers when it asks for something. Otherwise the client that calls is
 	// asked.
 	remote   *remote
+	store    TaskStore // nil for one in memory
 	finished TaskStore // of calls that asked for a task and were answered at once
 }
 

@@ -176,14 +176,9 @@ func (c *kept) park(ctx context.Context) (*newer.InputRequiredError, error) {
 	k := c.k
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.asked) == 0 {
+	requests := c.questions()
+	if len(requests) == 0 {
 		return nil, nil
-	}
-	requests := make(newer.InputRequests, len(c.asked))
-	for key, q := range c.asked {
-		requests[key] = q.request
 	}
 	if len(k.parked) >= k.max {
 		return nil, &jsonrpc.OverloadError{What: "calls kept for their clients", Limit: k.max}
@@ -246,6 +241,18 @@ func (k *keeper) resume(ctx context.Context, state string, responses newer.Input
 	delete(k.parked, id) // nobody else gets it
 	c.expire.Stop()
 	k.mu.Unlock()
+	if err := c.answer(responses, func() { c.turn.Begin(ctx) }); err != nil { // the call waits on
+		k.mu.Lock()
+		k.hold(c)
+		k.mu.Unlock()
+		return nil, err
+	}
+	return c, nil
+}
+
+// answer gives answers to the handler, once begin has been called. Without one
+// that is good for what was asked, nothing happens. What is left is asked again.
+func (c *kept) answer(responses newer.InputResponses, begin func()) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var answered []string
@@ -254,23 +261,31 @@ func (k *keeper) resume(ctx context.Context, state string, responses newer.Input
 		if !ok {
 			continue
 		}
-		if err := q.accept(r.Raw); err != nil { // the call waits on
-			k.mu.Lock()
-			k.hold(c)
-			k.mu.Unlock()
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("params.inputResponses[%q]: %v", key, err), Cause: err}
+		if err := q.accept(r.Raw); err != nil {
+			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("params.inputResponses[%q]: %v", key, err), Cause: err}
 		}
 		answered = append(answered, key)
 	}
-	c.turn.Begin(ctx)
+	begin()
 	for _, key := range answered {
 		close(c.asked[key].done)
 		delete(c.asked, key)
 	}
-	if len(c.asked) > 0 { // the rest is asked again
+	if len(c.asked) > 0 {
 		c.tell()
 	}
-	return c, nil
+	return nil
+}
+
+// questions are what is asked at the moment.
+func (c *kept) questions() newer.InputRequests {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	requests := make(newer.InputRequests, len(c.asked))
+	for key, q := range c.asked {
+		requests[key] = q.request
+	}
+	return requests
 }
 
 func (c *kept) tell() {

@@ -32,6 +32,9 @@ type Options struct {
 	// KeptTimeout is how long the client may take for a round before a kept call
 	// is cancelled. 0 means five minutes.
 	KeptTimeout time.Duration
+	// Tasks keeps the tasks that a revision has in another form than the server;
+	// nil keeps them in memory, at most 10,000.
+	Tasks TaskStore
 	// Policy is for values that the client's revision cannot say.
 	Policy wire.Policy
 	// OnLoss is told what a conversion left out or changed. It is called from
@@ -80,7 +83,7 @@ func (e *every) Bind() (jsonrpc.Chooser, error) {
 	if e.o.Policy != 0 || e.o.OnLoss != nil {
 		o.Incoming = append([]jsonrpc.Middleware{e.o.converting}, own.Incoming...)
 	}
-	u := s.spread(newKeeper(e.o), nil)
+	u := s.spread(spreading{keeper: newKeeper(e.o), store: e.o.Tasks})
 	*o = own // its own requests are not converted
 	joined, err := bindAll(s.binders())
 	if err != nil {
@@ -191,13 +194,19 @@ func (s *servers) settings() (*jsonrpc.Options, **jsonrpc.Hub) {
 	return nil, nil
 }
 
+// spreading is what is to be known for making servers of others.
+type spreading struct {
+	keeper     *keeper   // nil where the server is another peer
+	remote     *remote   // that peer, where it is one of 2026-07-28
+	knowsTasks bool      // our client does, where the server is another peer
+	store      TaskStore // for tasks
+}
+
 // spread makes the servers that are missing, from that of the revision beside
-// it. It returns how the one of 2026-07-28 was made, if it was. r is the server of
-// 2026-07-28 where that is another peer, else nil; k is nil where the server is
-// another peer.
-func (s *servers) spread(k *keeper, r *remote) *up {
+// it. It returns how the one of 2026-07-28 was made, if it was.
+func (s *servers) spread(o spreading) *up {
 	if s.v20251125 == nil && s.v20260728 != nil {
-		s.v20251125 = new((&down{server: *s.v20260728, remote: r}).serve())
+		s.v20251125 = new((&down{server: *s.v20260728, remote: o.remote, store: o.store}).serve())
 	}
 	if s.v20250618 == nil && s.v20251125 != nil {
 		s.v20250618 = new(step20251125.DowngradeServer(*s.v20251125))
@@ -218,7 +227,7 @@ func (s *servers) spread(k *keeper, r *remote) *up {
 		s.v20251125 = new(step20251125.UpgradeServer(*s.v20250618))
 	}
 	if s.v20260728 == nil {
-		u := &up{server: *s.v20251125, keeper: k}
+		u := &up{server: *s.v20251125, keeper: o.keeper, knowsTasks: o.knowsTasks, store: o.store}
 		s.v20260728 = new(u.serve())
 		return u
 	}

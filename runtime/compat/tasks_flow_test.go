@@ -152,3 +152,146 @@ func TestOlderClientSeesNoTasks(t *testing.T) {
 		require.NoError(t, r.Close())
 	})
 }
+
+// oldTaskServer is one of 2025-11-25 whose tool slow runs as a task only, and
+// asks for a name when its result is fetched.
+func oldTaskServer(cancelled chan<- string) v20251125.Server {
+	task := func(id string) *v20251125.Task {
+		return &v20251125.Task{TaskID: id, Status: v20251125.TaskStatusWorking, CreatedAt: "2026-01-01T00:00:00Z", LastUpdatedAt: "2026-01-01T00:00:00Z", TTL: new(int64(60000))}
+	}
+	return v20251125.Server{
+		Info: v20251125.Implementation{Name: "s", Version: "1"}, Options: discard, TasksRequestsToolsCall: true,
+		ListTools: func(context.Context, *v20251125.ListToolsParams) (*v20251125.ListToolsResult, error) {
+			return &v20251125.ListToolsResult{Tools: []v20251125.Tool{
+				{Name: "slow", Execution: &v20251125.ToolExecution{TaskSupport: new(v20251125.TaskSupportRequired)}},
+				{Name: "quick"},
+			}}, nil
+		},
+		CallTool: func(_ context.Context, p *v20251125.CallToolParams) (*v20251125.CallToolResult, error) {
+			switch {
+			case p.Name == "quick" && p.Task == nil:
+				return &v20251125.CallToolResult{Content: []v20251125.ContentBlock{&v20251125.TextContent{Text: "quick"}}}, nil
+			case p.Name == "quick" || p.Task == nil:
+				return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "a task or none")
+			}
+			return nil, v20251125.NewTaskCreated(*task("old-1"))
+		},
+		GetTask: func(_ context.Context, p *v20251125.GetTaskParams) (*v20251125.GetTaskResult, error) {
+			return &v20251125.GetTaskResult{TaskID: p.TaskID, Status: v20251125.TaskStatusWorking, CreatedAt: "2026-01-01T00:00:00Z", LastUpdatedAt: "2026-01-01T00:00:00Z"}, nil
+		},
+		GetTaskPayload: func(ctx context.Context, _ *v20251125.GetTaskPayloadParams) (*v20251125.GetTaskPayloadResult, error) {
+			peer := v20251125.Peer(ctx)
+			if err := errors.Join(peer.Progress(ctx, 1, nil, ""), peer.Log(ctx, v20251125.LoggingLevelInfo, "x")); err != nil && !errors.Is(err, jsonrpc.ErrNotAdvertised) {
+				return nil, err
+			}
+			name, err := nameOf(ctx, peer, "name?")
+			if err != nil {
+				return nil, err
+			}
+			select {
+			case <-time.After(50 * time.Second): // longer than a call may take
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			r := v20251125.GetTaskPayloadResultCallTool(&v20251125.CallToolResult{Content: []v20251125.ContentBlock{&v20251125.TextContent{Text: "Hello, " + name}}})
+			return &r, nil
+		},
+		CancelTask: func(_ context.Context, p *v20251125.CancelTaskParams) (*v20251125.CancelTaskResult, error) {
+			cancelled <- p.TaskID
+			return &v20251125.CancelTaskResult{TaskID: p.TaskID, Status: v20251125.TaskStatusCancelled, CreatedAt: "2026-01-01T00:00:00Z", LastUpdatedAt: "2026-01-01T00:00:00Z"}, nil
+		},
+	}
+}
+
+// TestNewClientUsesOldTasks: for a client that declares the extension a call of a
+// server of 2025-11-25 that can be a task is one.
+func TestNewClientUsesOldTasks(t *testing.T) {
+	client := v20260728.Client{
+		Options: discard, Tasks: true,
+		Elicit: func(context.Context, v20260728.ElicitParams) (*v20260728.ElicitResult, error) {
+			return &v20260728.ElicitResult{Action: v20260728.ElicitActionAccept, Content: map[string]v20260728.ElicitValue{"name": v20260728.ElicitValueString("Ada")}}, nil
+		},
+	}
+	for name, connect := range map[string]func(t *testing.T, s v20251125.Server, c v20260728.Client) (*v20260728.RemoteServer, error){
+		"asked": func(t *testing.T, s v20251125.Server, c v20260728.Client) (*v20260728.RemoteServer, error) {
+			return v20260728.Connect(t.Context(), served(t, compat.Server(s)), c)
+		},
+		"dialled": func(t *testing.T, s v20251125.Server, c v20260728.Client) (*v20260728.RemoteServer, error) {
+			return compat.Dial(t.Context(), served(t, s), c)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cancelled := make(chan string, 1)
+				r, err := connect(t, oldTaskServer(cancelled), client)
+				require.NoError(t, err)
+				ctx := t.Context()
+				res, err := r.CallTool(ctx, &v20260728.CallToolParams{Name: "quick"})
+				require.NoError(t, err)
+				require.Equal(t, "quick", textOf(res))
+				start := func() string {
+					_, err := r.CallTool(ctx, &v20260728.CallToolParams{Name: "slow"})
+					created, ok := errors.AsType[*v20260728.TaskCreated](err)
+					require.True(t, ok, "%v", err)
+					return created.TaskID
+				}
+				id := start()
+				asked := false
+				for {
+					time.Sleep(time.Second)
+					task, err := r.GetTask(ctx, &v20260728.GetTaskParams{TaskID: id})
+					require.NoError(t, err)
+					if task.Status == v20260728.TaskStatusInputRequired {
+						asked = true
+						answers := v20260728.InputResponses{}
+						for key := range task.InputRequests {
+							answers[key] = v20260728.InputResponse{Raw: []byte(elicited)}
+						}
+						_, err := r.UpdateTask(ctx, &v20260728.UpdateTaskParams{TaskID: id, InputResponses: answers})
+						require.NoError(t, err)
+					}
+					if task.Status == v20260728.TaskStatusCompleted {
+						res, err := task.Result.CallTool()
+						require.NoError(t, err)
+						require.Equal(t, "Hello, Ada", textOf(res))
+						require.Nil(t, res.Meta)
+						break
+					}
+				}
+				require.Equal(t, name == "asked", asked, "our own client is asked at once")
+
+				off := start()
+				time.Sleep(time.Second) // until the server has its task
+				_, err = r.CancelTask(ctx, &v20260728.CancelTaskParams{TaskID: off})
+				require.NoError(t, err)
+				time.Sleep(time.Minute)
+				require.Equal(t, "old-1", <-cancelled)
+				require.NoError(t, r.Close())
+			})
+		})
+	}
+}
+
+// TestNewClientWithoutTasks: a tool that runs as a task only is not shown to a
+// client that does not know tasks, and is waited for where that is our own.
+func TestNewClientWithoutTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := v20260728.Client{
+			Elicit: func(context.Context, v20260728.ElicitParams) (*v20260728.ElicitResult, error) {
+				return &v20260728.ElicitResult{Action: v20260728.ElicitActionAccept, Content: map[string]v20260728.ElicitValue{"name": v20260728.ElicitValueString("Ada")}}, nil
+			},
+		}
+		asked, err := v20260728.Connect(t.Context(), served(t, compat.Server(oldTaskServer(nil))), client)
+		require.NoError(t, err)
+		list, err := asked.ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		require.Len(t, list.Tools, 1)
+		require.NoError(t, asked.Close())
+		dialled, err := compat.Dial(t.Context(), served(t, oldTaskServer(nil)), client)
+		require.NoError(t, err)
+		res, err := dialled.CallTool(t.Context(), &v20260728.CallToolParams{Name: "slow"})
+		require.NoError(t, err)
+		require.Equal(t, "Hello, Ada", textOf(res))
+		require.NoError(t, dialled.Close())
+	})
+}

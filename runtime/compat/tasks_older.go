@@ -35,7 +35,9 @@ const (
 
 // serveTasks adds the tasks to what out has of the server.
 func (d *down) serveTasks(out *older.Server) {
-	d.finished = NewMemoryTasks(maxMemoryTasks)
+	if d.finished = d.store; d.finished == nil {
+		d.finished = NewMemoryTasks(maxMemoryTasks)
+	}
 	out.TasksRequestsToolsCall = true
 	call := out.CallTool
 	out.CallTool = func(ctx context.Context, p *older.CallToolParams) (*older.CallToolResult, error) {

@@ -24,6 +24,9 @@ type up struct {
 	// nil where the server is another peer's, which asks our own client by
 	// itself.
 	keeper *keeper
+	// knowsTasks says, where keeper is nil, that our own client does.
+	knowsTasks bool
+	store      TaskStore // nil for one in memory
 
 	mu    sync.Mutex
 	level int // rank of the lowest log level that the server was told, len(levels) before
@@ -60,6 +63,9 @@ func (u *up) serve() newer.Server {
 	}
 	if info, err := step.UpgradeImplementation(&s.Info, nil); err == nil {
 		out.Info = *info
+	}
+	if s.GetTask != nil && s.GetTaskPayload != nil && s.TasksRequestsToolsCall && s.CallTool != nil && s.ListTools != nil {
+		u.serveTasks(&out)
 	}
 	return out
 }

@@ -138,6 +138,15 @@ func (p Peer) Notify(ctx context.Context, method string, params wire.Appender) e
 	return in.c.notify(ctx, in, method, params)
 }
 
+// none is what comes of telling nobody: nothing, where the request of a handler
+// that goes on is over (Lasting), and an error outside of handlers.
+func (p Peer) none() error {
+	if p.as != nil {
+		return nil
+	}
+	return ErrNoPeer
+}
+
 // WantsProgress reports whether the peer asked for progress.
 func (p Peer) WantsProgress() bool {
 	in := p.request()
@@ -165,7 +174,7 @@ func (in *inbound) progressToken() ID {
 func (p Peer) Progress(ctx context.Context, progress float64, total *float64, message string) error {
 	in := p.request()
 	if in == nil {
-		return ErrNoPeer
+		return p.none()
 	}
 	token := in.progressToken()
 	if token.IsZero() {
@@ -271,7 +280,7 @@ func (p progressParams) AppendJSON(b []byte) []byte {
 func (p Peer) Log(ctx context.Context, level string, params wire.Appender) error {
 	switch {
 	case p.request() == nil:
-		return ErrNoPeer
+		return p.none()
 	case levelRank(level) < 0:
 		return fmt.Errorf("no such log level: %q", level)
 	case !p.Logs(level):
