@@ -243,11 +243,17 @@ type front struct{ b *Bridge }
 func (f front) Request(ctx context.Context) (jsonrpc.Answer, error) {
 	p := jsonrpc.PeerOf(ctx)
 	if p.Service().Rules().Stateless {
-		r, err := f.b.stateless.get(ctx)
-		if err != nil {
-			return jsonrpc.Answer{}, err
+		for try := 1; ; try++ {
+			r, err := f.b.stateless.get(ctx)
+			if err != nil {
+				return jsonrpc.Answer{}, err
+			}
+			a, err := r.request(ctx)
+			if try == 1 && unsent(err) { // the server ended just now
+				continue
+			}
+			return a, err
 		}
-		return r.request(ctx)
 	}
 	if p.Method() == methodInitialize {
 		return f.b.open(ctx)

@@ -50,6 +50,13 @@ func gone(err error) error {
 	return out
 }
 
+// unsent reports whether a request failed before it was sent, since the connection
+// was closed.
+func unsent(err error) bool {
+	e, ok := errors.AsType[*jsonrpc.CallError](err)
+	return ok && e.Stage == jsonrpc.StageQueue && errors.Is(err, jsonrpc.ErrClosed)
+}
+
 // cause is the part of an error that says something to a client: not the id that
 // the request had on the other connection.
 func cause(err error) error {

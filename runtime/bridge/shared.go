@@ -38,6 +38,9 @@ type starting struct {
 // answers to the request of ctx.
 func (s *shared) get(ctx context.Context) (route, error) {
 	s.mu.Lock()
+	if s.cur != nil && s.cur.ended() {
+		s.overLocked(s.cur)
+	}
 	cur := s.cur
 	if cur == nil {
 		if wait := time.Until(s.until); wait > 0 {
@@ -108,10 +111,27 @@ func (s *shared) run(cur *starting) {
 	s.b.end(r.upstream())
 }
 
+// ended reports whether a server has ended, which may not have been dealt with.
+func (c *starting) ended() bool {
+	select {
+	case <-c.ready:
+		return c.route != nil && c.route.upstream().State() == jsonrpc.Closed
+	default:
+		return false
+	}
+}
+
 // over lets the next request start a server anew.
 func (s *shared) over(cur *starting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.overLocked(cur)
+}
+
+func (s *shared) overLocked(cur *starting) {
+	if s.cur != cur {
+		return
+	}
 	s.cur = nil
 	if time.Since(cur.began) >= quick {
 		s.failed = 0
