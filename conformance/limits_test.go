@@ -89,3 +89,27 @@ func TestParallelIsTheSame(t *testing.T) {
 	})
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// TestFewChecksTakeFewProbes holds that a server is asked no more than the
+// selected checks need.
+func TestFewChecksTakeFewProbes(t *testing.T) {
+	probes := func(patterns ...string) (n int) {
+		_, err := run(t, checktest.Server{}, conformance.Options{Revisions: []string{"2025-11-25"}, Checks: patterns, Progress: func(p conformance.Progress) {
+			n += btoi(p.Probe != "")
+		}})
+		require.NoError(t, err)
+		return n
+	}
+	all := probes()
+	require.Greater(t, all, 30)
+	require.Less(t, probes("unknown-method"), 10)
+	require.Less(t, probes("unknown-method", "unknown-tool", "bad-cursor-refused"), 20)
+	require.Equal(t, all, probes("message-shape"), "what looks at all traffic needs all of it")
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -64,6 +64,17 @@ func TestActionIsWhole(t *testing.T) {
 		require.Equal(t, "${{ steps."+last.ID+".outputs."+name+" }}", out.Value)
 		require.Contains(t, string(script), `echo "`+name+`=`)
 	}
+	var example []struct {
+		Uses string            `yaml:"uses"`
+		With map[string]string `yaml:"with"`
+	}
+	shown := blocks(readme(t), "yaml")
+	require.Len(t, shown, 1)
+	require.NoError(t, yaml.UnmarshalWithOptions([]byte(shown[0]), &example, yaml.Strict()))
+	require.True(t, strings.HasPrefix(example[0].Uses, "goldwire/goldwire/.github/actions/check@"))
+	for name := range example[0].With {
+		require.Contains(t, action.Inputs, name, "the README uses inputs that there are")
+	}
 	for _, s := range action.Runs.Steps {
 		require.NotContains(t, s.Run, "${{", "%s: an expression in a script is code of who wrote its value", s.Name)
 		require.True(t, s.Uses != "" || s.Shell == "bash", "%s: a step that runs something names its shell", s.Name)
