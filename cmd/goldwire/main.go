@@ -6,6 +6,8 @@
 //	goldwire diff BEFORE AFTER    compare two reports of check
 //	goldwire serve                be the reference server, on stdin and stdout
 //	goldwire client URL           be the reference client of a server over HTTP
+//	goldwire bridge …             put another transport or revision in front of a server
+//	goldwire call …               call one method of a server
 //	goldwire requirements         list what is required, and what the checks judge of it
 //
 // Without a command it prints on stderr what commands there are, and ends with
