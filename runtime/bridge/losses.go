@@ -19,9 +19,9 @@ const maxLosses = 1000 // that are told apart; further ones are not logged
 
 // add logs a loss unless it was logged before. Which element of a list it is in
 // makes no difference. What a request of the stateless revision says of its client
-// is none: sessions say it with initialize, or by other requests.
+// and its round is none: sessions say it with initialize, or by other requests.
 func (l *losses) add(loss wire.Loss) {
-	if strings.Contains(loss.Path, `params._meta["`+metaPrefix) {
+	if strings.Contains(loss.Path, `params._meta["`+metaPrefix) || strings.HasSuffix(loss.Path, " params.inputResponses") || strings.HasSuffix(loss.Path, " params.requestState") {
 		return
 	}
 	loss.Path = placeless(loss.Path)
