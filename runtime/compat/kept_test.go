@@ -367,3 +367,77 @@ func TestHandlerThatNeverStopsAsking(t *testing.T) {
 		require.NoError(t, server.Close())
 	})
 }
+
+// TestKeptCallEndsWithItsHandler: over HTTP a parked call ends when the handler
+// closes.
+func TestKeptCallEndsWithItsHandler(t *testing.T) {
+	ended := make(chan error, 1)
+	h := streamhttp.NewHandler(compat.Server(askingServer(func(ctx context.Context, peer v20251125.RemoteClient) (string, error) {
+		_, err := nameOf(ctx, peer, "name?")
+		ended <- err
+		return "", err
+	})), streamhttp.HandlerOptions{Logger: discard.Logger})
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	a := roundsOf(t, &streamhttp.Endpoint{URL: srv.URL, Logger: discard.Logger})
+	r, err := a.round(t.Context(), "")
+	require.NoError(t, err)
+	questions(t, r)
+	require.NoError(t, a.conn.Close(t.Context()))
+	h.Close()
+	select {
+	case err := <-ended:
+		require.ErrorContains(t, err, "connection closed")
+	case <-time.After(10 * time.Second):
+		require.FailNow(t, "the handler still runs")
+	}
+}
+
+// TestListenToAServerThatHangs: a server that does not answer resources/subscribe
+// keeps one subscription waiting for a while, and no other.
+func TestListenToAServerThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := askingServer(nil)
+		s.ListResources = func(context.Context, *v20251125.ListResourcesParams) (*v20251125.ListResourcesResult, error) {
+			return nil, nil
+		}
+		s.ReadResource = func(context.Context, *v20251125.ReadResourceParams) (*v20251125.ReadResourceResult, error) {
+			return nil, nil
+		}
+		var told notes
+		s.Subscribe = func(ctx context.Context, p *v20251125.SubscribeParams) (*v20251125.EmptyResult, error) {
+			if p.URI == "x:hangs" {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			told.add("+" + p.URI)
+			return nil, nil
+		}
+		s.Unsubscribe = func(_ context.Context, p *v20251125.UnsubscribeParams) (*v20251125.EmptyResult, error) {
+			told.add("-" + p.URI)
+			return nil, nil
+		}
+		client, err := v20260728.Connect(t.Context(), served(t, compat.Server(s)), v20260728.Client{Options: discard})
+		require.NoError(t, err)
+		listen := func(uris ...string) *jsonrpc.Subscription {
+			sub, err := client.Listen(t.Context(), &v20260728.SubscriptionsListenParams{Notifications: v20260728.SubscriptionFilter{ResourceSubscriptions: uris}})
+			require.NoError(t, err)
+			return sub
+		}
+		began := time.Now()
+		hanging := make(chan *jsonrpc.Subscription)
+		go func() { hanging <- listen("x:1", "x:hangs", "x:2") }()
+		time.Sleep(time.Second)
+		a, b := listen("x:1"), listen("x:1")
+		require.Less(t, time.Since(began), 2*time.Second)
+		c := <-hanging
+		require.JSONEq(t, `{"resourceSubscriptions":["x:1"]}`, string(c.Honoured()))
+		for _, sub := range []*jsonrpc.Subscription{a, b, c} {
+			require.Equal(t, []string{"+x:1"}, told.all())
+			sub.Close()
+			time.Sleep(time.Second)
+		}
+		require.Equal(t, []string{"+x:1", "-x:1"}, told.all())
+		require.NoError(t, client.Close())
+	})
+}

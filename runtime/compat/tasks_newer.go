@@ -159,7 +159,7 @@ func (t *tasksOf) run(ctx context.Context, q *older.CallToolParams) (*newer.Call
 				r.Meta = withoutRelated(r.Meta)
 			}
 		case ctx.Err() != nil && s.CancelTask != nil:
-			off, cancel := context.WithTimeout(context.WithoutCancel(ctx), unwatchTimeout)
+			off, cancel := context.WithTimeout(context.WithoutCancel(ctx), watchTimeout)
 			_, _ = s.CancelTask(off, &older.CancelTaskParams{TaskID: id})
 			cancel()
 		}

@@ -29,16 +29,14 @@ type up struct {
 	store      TaskStore // nil for one in memory
 
 	mu    sync.Mutex
-	level int // rank of the lowest log level that the server was told, len(levels) before
-
-	watching sync.Mutex
-	uris     map[string]int // how many subscriptions watch a resource
+	level int                 // rank of the lowest log level that the server was told, len(levels) before
+	uris  map[string]*watched // that subscriptions watch, or are about to
 }
 
 // serve makes the server of 2026-07-28.
 func (u *up) serve() newer.Server {
 	s := &u.server
-	u.level, u.uris = len(levels), map[string]int{}
+	u.level, u.uris = len(levels), map[string]*watched{}
 	out := newer.Server{
 		Instructions:         s.Instructions,
 		Logging:              s.SetLevel != nil,
@@ -239,42 +237,81 @@ func (u *up) seen(ctx context.Context) context.Context {
 	return jsonrpc.WithPeer(ctx, u.keeper.asOlder, nil)
 }
 
-// unwatchTimeout bounds how long the server is told that nobody watches a
-// resource any more.
-const unwatchTimeout = 10 * time.Second
+// watched is a resource that the server was asked to tell of, for all that watch
+// it.
+type watched struct {
+	users int // that hold it; guarded by up.mu
+
+	mu    sync.Mutex // held while the server is asked
+	count int        // subscriptions that watch it
+}
+
+// What the server may take to be told, for all resources of one subscription.
+const watchTimeout = 10 * time.Second
 
 // watch subscribes to resources, for as long as a subscriptions/listen lasts. The
-// server is told once for all that watch the same.
+// server is told once for all that watch the same. What it refuses, or does not
+// answer to in time, is not watched.
 func (u *up) watch(ctx context.Context, uris []string) (honoured []string, end func()) {
 	if u.server.Subscribe == nil {
 		return nil, nil
 	}
-	u.watching.Lock()
-	defer u.watching.Unlock()
+	within, cancel := context.WithTimeout(ctx, watchTimeout)
+	defer cancel()
 	for _, uri := range uris {
-		if u.uris[uri] == 0 {
-			if _, err := u.server.Subscribe(u.seen(ctx), &older.SubscribeParams{URI: uri}); err != nil {
-				continue
+		err := u.hold(uri, func(w *watched) error {
+			if w.count == 0 {
+				if _, err := u.server.Subscribe(u.seen(within), &older.SubscribeParams{URI: uri}); err != nil {
+					return err
+				}
 			}
+			w.count++
+			return nil
+		})
+		if err == nil {
+			honoured = append(honoured, uri)
 		}
-		u.uris[uri]++
-		honoured = append(honoured, uri)
+		if within.Err() != nil {
+			break
+		}
 	}
 	return honoured, func() { go u.unwatch(context.WithoutCancel(ctx), honoured) }
 }
 
+// unwatch ends what watch began.
 func (u *up) unwatch(ctx context.Context, uris []string) {
-	ctx, cancel := context.WithTimeout(ctx, unwatchTimeout)
+	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
-	u.watching.Lock()
-	defer u.watching.Unlock()
 	for _, uri := range uris {
-		if u.uris[uri]--; u.uris[uri] > 0 {
-			continue
-		}
-		delete(u.uris, uri)
-		if u.server.Unsubscribe != nil {
-			_, _ = u.server.Unsubscribe(u.seen(ctx), &older.UnsubscribeParams{URI: uri})
-		}
+		_ = u.hold(uri, func(w *watched) error {
+			if w.count--; w.count > 0 || u.server.Unsubscribe == nil {
+				return nil
+			}
+			_, err := u.server.Unsubscribe(u.seen(ctx), &older.UnsubscribeParams{URI: uri})
+			return err
+		})
 	}
+}
+
+// hold calls f while nobody else asks the server about the resource.
+func (u *up) hold(uri string, f func(*watched) error) error {
+	u.mu.Lock()
+	w := u.uris[uri]
+	if w == nil {
+		w = new(watched)
+		u.uris[uri] = w
+	}
+	w.users++
+	u.mu.Unlock()
+	w.mu.Lock()
+	defer func() {
+		count := w.count
+		w.mu.Unlock()
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if w.users--; w.users == 0 && count == 0 {
+			delete(u.uris, uri)
+		}
+	}()
+	return f(w)
 }
