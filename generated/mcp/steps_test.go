@@ -40,6 +40,7 @@ func typePair[O, N any, PO decoded[O], PN decoded[N]](up func(PO, *wire.Env) (PN
 	return conversion{oneWay(decodeNew[O, PO], up), oneWay(decodeNew[N, PN], down)}
 }
 
+//lint:ignore U1000 a map that two revisions have comes with the next one
 func mapPair[O, N any, PO decoded[O], PN decoded[N]](up func(O, *wire.Env) (N, error), down func(N, *wire.Env) (O, error)) conversion {
 	return conversion{
 		oneWay(decodeNew[O, PO], func(v PO, e *wire.Env) (PN, error) { n, err := up(*v, e); return &n, err }),
