@@ -41,6 +41,7 @@ const (
 	firstPause         = 500 * time.Millisecond
 	maxPause           = 10 * time.Second
 	manyInFlight       = 1 << 16
+	remembered         = 10 * time.Minute // what a server speaks
 )
 
 const (
@@ -83,8 +84,8 @@ type Bridge struct {
 	closed   bool
 	opening  map[*jsonrpc.Conn]*opening
 	sessions map[*jsonrpc.Conn]*session
-	err      error           // of Err
-	converts map[string]bool // by what a client speaks: the server speaks something else
+	err      error                // of Err
+	converts map[string]time.Time // by what a client speaks: since when the server is known to speak something else
 }
 
 // New makes a bridge to what a dialer reaches. Nothing is dialled before a
@@ -102,7 +103,7 @@ func New(d jsonrpc.Dialer, o Options) *Bridge {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	b := &Bridge{d: d, o: o, log: o.Logger, services: map[string]*jsonrpc.Service{}, sessions: map[*jsonrpc.Conn]*session{}, opening: map[*jsonrpc.Conn]*opening{}, converts: map[string]bool{}}
+	b := &Bridge{d: d, o: o, log: o.Logger, services: map[string]*jsonrpc.Service{}, sessions: map[*jsonrpc.Conn]*session{}, opening: map[*jsonrpc.Conn]*opening{}, converts: map[string]time.Time{}}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	options := b.options()
 	for _, rev := range revision.All() {

@@ -114,6 +114,10 @@ func child() {
 			}
 			say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"%d","version":"0"}}}`, m.ID, m.Params.ProtocolVersion, os.Getpid())
 		case "server/discover":
+			if mode == "old" {
+				say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+				continue
+			}
 			say(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"%d","version":"0"}}}}`, m.ID, os.Getpid())
 		case "tools/list":
 			say(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}}`, m.ID)
@@ -281,7 +285,13 @@ func TestDeathOfAServerReachesItsClient(t *testing.T) {
 // TestDeathOfASharedServer holds the same for clients without sessions: the next
 // request starts a new process.
 func TestDeathOfASharedServer(t *testing.T) {
-	p, _ := children(t, "plain")
+	for _, mode := range []string{"plain", "old"} { // passed on, and converted
+		t.Run(mode, func(t *testing.T) { testDeathOfASharedServer(t, mode) })
+	}
+}
+
+func testDeathOfASharedServer(t *testing.T, mode string) {
+	p, _ := children(t, mode)
 	b, url, _ := overHTTP(t, p, Options{})
 	server, err := v20260728.Connect(t.Context(), streamhttp.URL(url+"/mcp"), v20260728.Client{})
 	require.NoError(t, err)
@@ -299,8 +309,14 @@ func TestDeathOfASharedServer(t *testing.T) {
 		waiting <- err
 	}()
 	require.Eventually(t, func() bool {
-		x, _ := b.stateless.peek().(*pipe).asks.newest(func(x *passing) bool { return x.method == "tools/call" })
-		return x != nil
+		switch r := b.stateless.peek().(type) {
+		case *pipe:
+			x, _ := r.asks.newest(func(x *passing) bool { return x.method == "tools/call" })
+			return x != nil
+		case *converter:
+			return r.upstream().Stats().Calls > 0 || len(r.errands()) > 0
+		}
+		return false
 	}, 5*time.Second, time.Millisecond)
 	_, err = server.CallTool(t.Context(), &v20260728.CallToolParams{Name: "die"})
 	for _, err := range []error{err, <-waiting} {
@@ -512,4 +528,11 @@ func TestTooManySessions(t *testing.T) {
 	}
 	_, err := v20251125.Connect(t.Context(), streamhttp.URL(url+"/mcp"), v20251125.Client{})
 	require.ErrorContains(t, err, "too many sessions")
+}
+
+// errands are those whose handler runs.
+func (c *converter) errands() []*errand {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]*errand(nil), c.running...)
 }

@@ -166,7 +166,8 @@ func (b *Bridge) agreed(version string, a jsonrpc.Answer) bool {
 func (b *Bridge) converting(version string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.converts[version]
+	since, known := b.converts[version]
+	return known && time.Since(since) < remembered
 }
 
 func (b *Bridge) convert(version string) {
@@ -174,7 +175,7 @@ func (b *Bridge) convert(version string) {
 		return
 	}
 	b.mu.Lock()
-	b.converts[version] = true
+	b.converts[version] = time.Now()
 	b.mu.Unlock()
 }
 
