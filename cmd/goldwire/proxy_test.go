@@ -75,7 +75,7 @@ func TestProxyConforms(t *testing.T) {
 			lost := 0
 			for id, v := range direct {
 				if v == result.Pass && served[id] != result.Pass {
-					require.Equal(t, result.NotObserved, served[id], id)
+					require.Contains(t, []result.Verdict{result.NotObserved, result.NotApplicable}, served[id], id)
 					lost++
 				}
 			}
