@@ -130,18 +130,6 @@ func modernListenProbes() []Probe {
 			},
 		},
 		{
-			Name: "after subscriptions", Since: firstModern, Profile: Main, Alone: true,
-			Run: func(d *Driver) {
-				if !anyOf(d.Facts, "tools.listChanged", "prompts.listChanged", "resources.listChanged", "resources.subscribe") {
-					return
-				}
-				d.Step("listen/afterwards")
-				d.Call(someList(d.Facts), "")
-				d.Pause(d.limits.Grace)
-				d.alive()
-			},
-		},
-		{
 			Name: "subscriptions with bad filters", Since: firstModern, Profile: Main, Rough: true,
 			Run: func(d *Driver) {
 				for _, p := range [][2]string{{"listen/no-filter", `{}`}, {"listen/filter-number", `{"notifications":5}`}} {

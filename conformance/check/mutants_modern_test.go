@@ -149,7 +149,7 @@ func asksName(r *request) bool {
 
 var modernMutants = map[string]mutant{
 	"listen-graceful-result":      {server: server{Start: func(c *conn) { c.State[checktest.Silent] = true }}},
-	"listen-not-remembered":       {server: say("tools/list", `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":410041}}}`)},
+	"listen-not-remembered":       {server: say("server/discover", `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":410041}}}`)},
 	"both-eras":                   {server: on("tools/list", func(_ *request, a string) string { return strings.Replace(a, `,"resultType":"complete"`, "", 1) })},
 	"input-extra-ignored":         {server: refuse("tools/call", "goldwire-extra", -32602)},
 	"input-missing-asked-again":   {server: server{Output: refuseHalf}},

@@ -9,7 +9,7 @@ func sharedChecks() []Check {
 }
 
 func sharedProbes() []Probe {
-	return slices.Concat(envelopeProbes(), framingProbes(), listProbes(), capabilityProbes(), toolProbes(), contentProbes(), askProbes(), safetyProbes())
+	return slices.Concat(envelopeProbes(), listProbes(), capabilityProbes(), toolProbes(), contentProbes(), askProbes(), safetyProbes())
 }
 
 // cheap is a request that every server of the revision answers at once, or a
