@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -199,7 +200,7 @@ func (l *Link) call(ctx context.Context, x *flight, f jsonrpc.Frame, hd *outgoin
 	if events != nil {
 		return nil, l.postCall(ctx, events, f, x)
 	}
-	restarted, refreshed := false, false
+	restarted, refreshed, resent := false, false, false
 	for try := 1; ; {
 		s, err := l.currentSession(ctx, x)
 		if err != nil {
@@ -234,6 +235,9 @@ func (l *Link) call(ctx context.Context, x *flight, f jsonrpc.Frame, hd *outgoin
 				return nil, err
 			}
 			l.notice(Notice{Kind: ToolsRefreshed, Method: x.method, Err: err})
+		case rpc == nil && !x.begun.Load() && diedIdle(err) && !resent:
+			resent = true
+			continue
 		case rpc != nil || !broken(err) || !x.begun.Load():
 			return nil, err
 		case !x.stateless || !l.repeatable(x):
@@ -680,7 +684,7 @@ func (x *flight) stray(p peeked, f jsonrpc.Frame) {
 // may be made twice.
 func readOnly(method string) bool {
 	switch method {
-	case methodDiscover, methodToolsList, "prompts/get", "resources/read", "prompts/list", "resources/list", "resources/templates/list", "completion/complete":
+	case methodDiscover, methodToolsList, "prompts/get", "resources/read", "prompts/list", "resources/list", "resources/templates/list", "completion/complete", "tasks/get":
 		return true
 	}
 	return false
@@ -702,6 +706,19 @@ func broken(err error) bool {
 		return e.Err != nil && !errors.Is(e.Err, jsonrpc.ErrTooLong)
 	}
 	return false
+}
+
+// diedIdle reports whether a request that was not begun failed on a connection that
+// was there, and had died while nothing was sent on it. net/http takes another one
+// by itself where it has used the first before, but not where it only ever dialled
+// it.
+func diedIdle(err error) bool {
+	e, ok := err.(*RequestError)
+	if !ok || e.Sent {
+		return false
+	}
+	op, ok := errors.AsType[*net.OpError](e.Err)
+	return !ok || op.Op != "dial"
 }
 
 // statusOf is the status that an error stands for, 0 for none.

@@ -2,7 +2,9 @@ package streamhttp
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -373,5 +375,58 @@ func TestBrokenServerBehindAProxy(t *testing.T) {
 				require.Len(t, s.of("tools/call"), 1, "it is not posted again")
 			})
 		}
+	}
+}
+
+// failing makes the first requests fail before anything of them is read.
+type failing struct {
+	http.RoundTripper
+	with  error
+	times int
+	tries int
+}
+
+func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPost && f.times > 0 {
+		f.tries++
+		if f.tries <= f.times {
+			return nil, f.with
+		}
+	}
+	return f.RoundTripper.RoundTrip(r)
+}
+
+// TestConnectionThatDiedIdle: a request that was not begun goes out on another
+// connection, once, whatever it is: the server has nothing of it. Where there is
+// none to be had it fails.
+func TestConnectionThatDiedIdle(t *testing.T) {
+	died := errors.New("http: server closed idle connection")
+	refused := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	for _, c := range []struct {
+		name  string
+		with  error
+		times int
+		tries int
+		ok    bool
+	}{{"it had died", died, 1, 2, true}, {"the next one too", died, 2, 2, false}, {"nobody is there", refused, 1, 1, false}} {
+		bubble(t, c.name, func(t *testing.T, s *script, e *Endpoint) {
+			f := &failing{RoundTripper: e.RoundTripper, with: c.with}
+			e.RoundTripper = f
+			r := connectModern(t, e, modern.Client{})
+			f.times = c.times
+			err := callModern(r, "plain", "")
+			f.times = 0
+			require.Equal(t, c.tries, f.tries)
+			if c.ok {
+				require.NoError(t, err)
+				require.Len(t, s.of("tools/call"), 1)
+				return
+			}
+			var re *RequestError
+			require.ErrorAs(t, err, &re)
+			require.False(t, re.Sent)
+			require.ErrorIs(t, err, c.with)
+			require.Empty(t, s.of("tools/call"))
+		})
 	}
 }

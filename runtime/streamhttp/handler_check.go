@@ -138,7 +138,10 @@ func isJSON(h http.Header) bool {
 	return (err == nil || errors.Is(err, mime.ErrInvalidMediaParameter)) && (kind == mediaJSON || strings.HasSuffix(kind, "+json"))
 }
 
-const firstRead = 64 << 10 // of a body whose sender may never send the rest
+const (
+	firstRead = 64 << 10 // of a body whose sender may never send the rest: it is not counted
+	firstRoom = 8 << 10  // for a body of which nothing has come yet
+)
 
 // linger is how long a body may take to come that nobody wants.
 const linger = 2 * time.Second
@@ -185,7 +188,7 @@ func (p *post) readBody() ([]byte, error) {
 	}
 	room := 4 << 10
 	if size >= 0 {
-		room = min(size, firstRead)
+		room = min(size, firstRoom)
 	}
 	buf := make([]byte, 0, room)
 	for {
@@ -201,9 +204,11 @@ func (p *post) readBody() ([]byte, error) {
 				more = min(more, size)
 			}
 			more = min(more, limit+1)
-			p.held += more
-			if n := p.h.buffered.Add(int64(more)); n > int64(p.h.o.MaxBuffered) {
-				return buf, errNoMemory
+			if more > firstRead {
+				n := p.h.buffered.Add(int64(more - p.held))
+				if p.held = more; n > int64(p.h.o.MaxBuffered) {
+					return buf, errNoMemory
+				}
 			}
 			buf = append(make([]byte, 0, more), buf...)
 		}
