@@ -1,5 +1,7 @@
 package mcp_test
 
+//lint:file-ignore SA1019 what is deprecated is converted all the same
+
 import (
 	"errors"
 	"maps"
