@@ -188,3 +188,63 @@ func (n *notes) all() []string {
 	defer n.mu.Unlock()
 	return slices.Clone(n.list)
 }
+
+// TestDialledServerIsServedAgain: what a client of one revision sees of a server
+// of another can be served to clients of all: progress, changes and logs go
+// through, and calls are cancelled.
+func TestDialledServerIsServedAgain(t *testing.T) {
+	for _, revision := range []string{"2024-11-05", "2025-11-25", "2026-07-28"} {
+		for _, seat := range seats {
+			t.Run(revision+" for "+seat.revision, func(t *testing.T) {
+				t.Parallel()
+				w := newWork()
+				server := map[string]jsonrpc.Binder{"2024-11-05": w.oldest(), "2025-11-25": w.calling(), "2026-07-28": w.modern()}[revision]
+				client := v20260728.Client{
+					Info: v20260728.Implementation{Name: "client", Version: "1"}, Options: discard,
+					ListRoots: func(context.Context, *v20260728.ListRootsParams) (*v20260728.ListRootsResult, error) {
+						return decoded[v20260728.ListRootsResult](roots)
+					},
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				defer cancel()
+				middle, err := compat.Dial(ctx, served(t, server), client)
+				require.NoError(t, err)
+				if middle.Conn().Service().Revision() == revision { // what changes is listened for by whoever is in the middle
+					_, err := middle.Listen(ctx, &v20260728.SubscriptionsListenParams{Notifications: v20260728.SubscriptionFilter{ToolsListChanged: new(true)}})
+					require.NoError(t, err)
+				}
+				e := newEar()
+				s, err := seat.connect(ctx, served(t, compat.Server(middle)), false, e)
+				require.NoError(t, err)
+				defer func() {
+					require.NoError(t, s.close())
+					require.NoError(t, middle.Close())
+				}()
+				var steps notes
+				pctx := jsonrpc.WithCallOptions(ctx, jsonrpc.CallOptions{Progress: func(p jsonrpc.Progress) { steps.add(p.Message) }})
+				_, err = s.call(pctx, "progress")
+				require.NoError(t, err)
+				require.Len(t, steps.all(), 3)
+				r, err := s.call(ctx, "roots")
+				require.NoError(t, err)
+				text, _ := firstOf(r.Get("content")).Get("text").Str()
+				require.Equal(t, "file:///a", text)
+				if seat.revision == "2026-07-28" {
+					stop, err := s.watch(ctx, watched)
+					require.NoError(t, err)
+					defer func() { require.NoError(t, stop()) }()
+				}
+				w.hub.ToolsListChanged(ctx)
+				require.Equal(t, "tools changed", e.next(t))
+				sctx, giveUp := context.WithCancel(ctx)
+				_, err = s.call(jsonrpc.WithCallOptions(sctx, jsonrpc.CallOptions{Progress: func(jsonrpc.Progress) { giveUp() }}), "slow")
+				require.ErrorIs(t, err, context.Canceled)
+				select {
+				case <-w.ended:
+				case <-ctx.Done():
+					require.FailNow(t, "the handler is not cancelled")
+				}
+			})
+		}
+	}
+}

@@ -44,7 +44,7 @@ func (d *down) serve() older.Server {
 		ResourcesListChanged: s.ResourcesListChanged,
 		ToolsListChanged:     s.ToolsListChanged,
 		Experimental:         s.Experimental,
-		Unknown:              s.Unknown,
+		Unknown:              unknown(asNewer, s.Unknown),
 		UnknownNotification:  s.UnknownNotification,
 		Options:              s.Options,
 		Hub:                  s.Hub,
@@ -84,6 +84,16 @@ func (d *down) serve() older.Server {
 		out.Unsubscribe = func(context.Context, *older.UnsubscribeParams) (*older.EmptyResult, error) { return nil, nil }
 	}
 	return out
+}
+
+// unknown lets the handler of other methods see its client as it sees it in all.
+func unknown(as *jsonrpc.As, f func(context.Context, string, wire.Raw) (wire.Raw, error)) func(context.Context, string, wire.Raw) (wire.Raw, error) {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
+		return f(jsonrpc.WithPeer(ctx, as, nil), method, params)
+	}
 }
 
 func notFound(uri string) *jsonrpc.Error {

@@ -59,6 +59,9 @@ func (u *up) serve() newer.Server {
 		ReadResource:          upFunc(u, newer.MethodResourcesRead, func(p *newer.ReadResourceParams) inputs { return inputs{p.RequestState, p.InputResponses} }, step.DowngradeReadResourceParams, s.ReadResource, step.UpgradeReadResourceResult),
 		CallTool:              upFunc(u, newer.MethodToolsCall, func(p *newer.CallToolParams) inputs { return inputs{p.RequestState, p.InputResponses} }, step.DowngradeCallToolParams, s.CallTool, step.UpgradeCallToolResult),
 	}
+	if u.keeper != nil {
+		out.Unknown = unknown(u.keeper.asOlder, s.Unknown)
+	}
 	if info, err := step.UpgradeImplementation(&s.Info, nil); err == nil {
 		out.Info = *info
 	}

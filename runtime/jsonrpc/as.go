@@ -74,6 +74,8 @@ func (s *seen) client() *Conn {
 		ch, err := Bind(s.as.Client(s.Context))
 		if svc, ok := ch.(*Service); ok && err == nil {
 			s.conn = localClient(s.as.Revision, svc)
+		} else if in := s.request(); in != nil {
+			in.c.ev.log.Error("the client cannot be shown to a handler of another revision", "revision", s.as.Revision, "err", err)
 		}
 	})
 	return s.conn
@@ -82,8 +84,7 @@ func (s *seen) client() *Conn {
 // listens reports whether a change that the handler tells of goes to all that
 // listen, as in its revision, and not to the one client.
 func (s *seen) listens() bool {
-	r, _ := revision.For(s.as.Revision)
-	return r.Listen
+	return revision.Like(s.as.Revision, s.as.Client == nil).Listen
 }
 
 // Turn is a handler call that goes on when the request that began it has been

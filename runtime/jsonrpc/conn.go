@@ -617,6 +617,9 @@ func (c *Conn) Hub() *Hub {
 	if c == nil {
 		return nil
 	}
+	if c.local != nil && c.local.Below != nil {
+		return c.local.Below.Hub()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.relay == nil {
