@@ -383,9 +383,7 @@ func TestStepsThereAndBack(t *testing.T) {
 			}
 		}
 		for _, text := range maximals(t, from, w.From) {
-			for _, keep := range []bool{false, true} {
-				e := environment(wire.Degrade)
-				e.Keep = keep
+			for _, e := range []*wire.Env{environment(wire.Degrade), {Keep: true, MaxLosses: 10_000, ElicitationID: func() string { return "1" }}, environment(wire.Drop)} {
 				out, err := there([]byte(text), e)
 				if err != nil {
 					var cannot *wire.ConvertError
@@ -554,8 +552,8 @@ func FuzzSteps(f *testing.F) {
 			if !w.Up {
 				c.up, c.down = c.down, c.up
 			}
-			for _, text := range maximals(f, from, w.From)[:1] {
-				f.Add(uint16(len(ways)), byte(0), []byte(text))
+			if !w.Sure { // the others are copied member by member
+				f.Add(uint16(len(ways)), byte(0), []byte(maximals(f, from, w.From)[0]))
 			}
 			ways = append(ways, one{s.name + " " + name, c.up, c.down})
 		}

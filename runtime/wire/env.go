@@ -272,8 +272,8 @@ func under(prefix, path string) string {
 	return prefix + "." + path
 }
 
-// Omit reports whether the value that err is about is left out, and notes the loss if it is. Losses since mark are those
-// of the value's parts, which went with it.
+// Omit reports whether the element or member that err names first in its path is left out, and notes the loss if it is.
+// Losses since mark are those of its parts, which went with it.
 func (e *Env) Omit(mark int, err error) bool {
 	c, ok := err.(*ConvertError)
 	if !ok || !c.Omit {
@@ -282,8 +282,30 @@ func (e *Env) Omit(mark int, err error) bool {
 	if e != nil && mark < len(e.Losses) {
 		e.Losses = e.Losses[:mark]
 	}
-	e.Lose(c.Path, c.Why)
+	whole, part := cutPath(c.Path)
+	why := c.Why
+	if part != "" {
+		why = part + ": " + why
+	}
+	e.Lose(whole, why)
 	return true
+}
+
+// cutPath splits a path behind its first step.
+func cutPath(path string) (first, rest string) {
+	i := strings.IndexAny(path, ".[")
+	if strings.HasPrefix(path, "[") {
+		i = strings.IndexByte(path, ']') + 1
+		if strings.HasPrefix(path, `["`) {
+			if end, _, c := scanString([]byte(path), 2); c == cOK {
+				i = end + 2
+			}
+		}
+	}
+	if i <= 0 || i >= len(path) {
+		return path, ""
+	}
+	return path[:i], strings.TrimPrefix(path[i:], ".")
 }
 
 // Foreign is the error for a value that one revision kept as it came, not knowing it, and that is not what the other
@@ -382,16 +404,12 @@ func Take[T any, P interface {
 	}
 }
 
-// first is the first step of a path.
+// first is the name that a path begins with.
 func first(path string) string {
+	path, _ = cutPath(path)
 	if strings.HasPrefix(path, "[") {
-		if i := strings.IndexByte(path, ']'); i > 0 {
-			s, _ := Raw(path[1:i]).Str()
-			return s
-		}
-	}
-	if i := strings.IndexAny(path, ".["); i >= 0 {
-		return path[:i]
+		name, _ := Raw(path[1 : len(path)-1]).Str()
+		return name
 	}
 	return path
 }

@@ -103,8 +103,16 @@ func TestLossesNameTheirPlace(t *testing.T) {
 	require.Equal(t, "[0].text", e.Losses[2].Path)
 
 	// what goes away as a whole takes the losses of its parts along
-	require.True(t, e.Omit(outer, &wire.ConvertError{Path: "tools[3]", Why: "hidden", Omit: true}))
-	require.Equal(t, []wire.Loss{{Path: "tools[3]", Why: "hidden"}}, e.Losses)
+	require.True(t, e.Omit(outer, &wire.ConvertError{Path: "[3]", Why: "hidden", Omit: true}))
+	require.Equal(t, []wire.Loss{{Path: "[3]", Why: "hidden"}}, e.Losses)
+	for path, want := range map[string]wire.Loss{
+		"[3].content[1].data": {Path: "[3]", Why: "content[1].data: why"}, "content[0]": {Path: "content", Why: "[0]: why"}, "name": {Path: "name", Why: "why"},
+		`["a].\"b"].x`: {Path: `["a].\"b"]`, Why: "x: why"}, `["a"]`: {Path: `["a"]`, Why: "why"}, "a.b": {Path: "a", Why: "b: why"}, "": {Why: "why"},
+	} {
+		e.Losses = nil
+		require.True(t, e.Omit(0, &wire.ConvertError{Path: path, Why: "why", Omit: true}))
+		require.Equal(t, []wire.Loss{want}, e.Losses)
+	}
 
 	var none *wire.Env
 	require.NoError(t, none.At(none.Mark(), "x", nil))
