@@ -26,8 +26,8 @@ func TestRunThatIsOutOfTimeBlamesNobody(t *testing.T) {
 		require.NoError(t, err)
 		whole := time.Since(began)
 		for _, parallel := range []int{1, 2} {
-			for i := range 9 {
-				limit := whole * time.Duration(i+1) / 10
+			for i := range 4 {
+				limit := whole * time.Duration(i+1) / 5
 				began := time.Now()
 				rep, err := conformance.Run(t.Context(), target(slow), conformance.Options{Time: limit, Parallel: parallel})
 				require.Less(t, time.Since(began), limit+3*time.Second)
