@@ -184,3 +184,82 @@ func TestNewClientAnswersAnOldHandler(t *testing.T) {
 		require.NoError(t, server.Close())
 	})
 }
+
+// TestPagesToVisit: what 2025-11-25 says with an error of its own is a request
+// for input in 2026-07-28, and a request for input of this kind is one to a client
+// of 2025-11-25.
+func TestPagesToVisit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		visits := 0
+		old := callingServer()
+		old.CallTool = func(context.Context, *v20251125.CallToolParams) (*v20251125.CallToolResult, error) {
+			if visits == 0 {
+				return nil, v20251125.NewURLElicitationRequiredError(&v20251125.URLElicitationRequiredData{Elicitations: []v20251125.ElicitURLParams{{ElicitationID: "e1", Message: "sign in", URL: "https://example.com/"}}})
+			}
+			return &v20251125.CallToolResult{Content: []v20251125.ContentBlock{&v20251125.TextContent{Text: "in"}}}, nil
+		}
+		client := v20260728.Client{
+			ElicitationURL: true,
+			Elicit: func(_ context.Context, p v20260728.ElicitParams) (*v20260728.ElicitResult, error) {
+				require.Equal(t, "https://example.com/", p.(*v20260728.ElicitURLParams).URL)
+				visits++
+				return &v20260728.ElicitResult{Action: v20260728.ElicitActionAccept}, nil
+			},
+		}
+		server, err := v20260728.Connect(t.Context(), served(t, compat.Server(old)), client)
+		require.NoError(t, err)
+		r, err := server.CallTool(t.Context(), &v20260728.CallToolParams{Name: "greet"})
+		require.NoError(t, err)
+		require.Equal(t, "in", textOf(r))
+		require.NoError(t, server.Close())
+
+		modern := roundsServer(nil)
+		modern.CallTool = func(_ context.Context, p *v20260728.CallToolParams) (*v20260728.CallToolResult, error) {
+			if p.InputResponses == nil {
+				return nil, v20260728.NewInputRequiredError(v20260728.InputRequests{"page": &v20260728.ElicitRequest{Params: &v20260728.ElicitURLParams{Message: "sign in", URL: "https://example.com/"}}}, nil)
+			}
+			return &v20260728.CallToolResult{Content: []v20260728.ContentBlock{&v20260728.TextContent{Text: "in"}}}, nil
+		}
+		ids := map[string]bool{}
+		oldClient := v20251125.Client{
+			ElicitationURL: true, ElicitationForm: true,
+			Elicit: func(_ context.Context, p v20251125.ElicitParams) (*v20251125.ElicitResult, error) {
+				ids[p.(*v20251125.ElicitURLParams).ElicitationID] = true
+				return &v20251125.ElicitResult{Action: v20251125.ElicitActionAccept}, nil
+			},
+		}
+		oldServer, err := v20251125.Connect(t.Context(), served(t, compat.Server(modern)), oldClient)
+		require.NoError(t, err)
+		for range 2 {
+			r, err := oldServer.CallTool(t.Context(), &v20251125.CallToolParams{Name: "greet"})
+			require.NoError(t, err)
+			require.Equal(t, "in", oldText(r))
+		}
+		require.Len(t, ids, 2)
+		require.NotContains(t, ids, "")
+		require.NoError(t, oldServer.Close())
+	})
+}
+
+// TestCodesOfErrors: one that the other revision does not have is another there.
+func TestCodesOfErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var code int64
+		modern := roundsServer(nil)
+		modern.CallTool = func(context.Context, *v20260728.CallToolParams) (*v20260728.CallToolResult, error) {
+			return nil, &jsonrpc.Error{Code: code, Message: "m", Data: []byte(`{"d":1}`)}
+		}
+		server, err := v20251125.Connect(t.Context(), served(t, compat.Server(modern)), v20251125.Client{})
+		require.NoError(t, err)
+		for from, to := range map[int64]int64{-32020: -32600, -32021: -32600, -32022: -32600, -32602: -32602, -32601: -32601, -7: -7} {
+			code = from
+			_, err := server.CallTool(t.Context(), &v20251125.CallToolParams{Name: "greet"})
+			e, ok := errors.AsType[*jsonrpc.Error](err)
+			require.True(t, ok)
+			require.Equal(t, to, e.Code)
+			require.Equal(t, "m", e.Message)
+			require.JSONEq(t, `{"d":1}`, string(e.Data))
+		}
+		require.NoError(t, server.Close())
+	})
+}
