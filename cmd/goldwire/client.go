@@ -20,8 +20,8 @@ func clientCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "client URL",
 		Short: "Be the reference client of a server over HTTP",
-		Long: `Connects to a server in the newest revision that it speaks, lists what it
-offers and leaves.
+		Long: `Connects to a server in the newest revision that it speaks, counts what it
+lists and leaves.
 
 In the environment of the official conformance suite it does what the scenario
 MCP_CONFORMANCE_SCENARIO asks instead, with MCP_CONFORMANCE_CONTEXT where that
@@ -38,7 +38,7 @@ are not among those it knows.`,
 					return &exitError{exitUsage, errors.New(envContext + ": " + err.Error())}
 				}
 			}
-			err := everything.Run(cmd.Context(), args[0], s)
+			err := everything.Run(cmd.Context(), args[0], s, cmd.OutOrStdout())
 			if unknown, ok := errors.AsType[*everything.UnknownScenarioError](err); ok {
 				return &exitError{exitUsage, unknown}
 			}

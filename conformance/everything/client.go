@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -48,15 +50,16 @@ var scenarios = map[string]func(context.Context, *client) error{
 }
 
 // Run connects to the server at a URL in the newest revision that it speaks,
-// does what the scenario asks and closes the connection.
-func Run(ctx context.Context, url string, s Scenario) error {
+// does what the scenario asks and closes the connection. What it lists is summed
+// up in a line to out.
+func Run(ctx context.Context, url string, s Scenario, out io.Writer) error {
 	do := listAll
 	if s.Name != "" {
 		if do = scenarios[s.Name]; do == nil {
 			return &UnknownScenarioError{s.Name}
 		}
 	}
-	c := &client{context: s.Context, heard: make(chan struct{})}
+	c := &client{context: s.Context, out: out, heard: make(chan struct{})}
 	endpoint := streamhttp.URL(url)
 	endpoint.Notices = append(endpoint.Notices, c.notice)
 	var err error
@@ -70,6 +73,7 @@ func Run(ctx context.Context, url string, s Scenario) error {
 type client struct {
 	*mcp.RemoteServer
 	context wire.Raw
+	out     io.Writer
 	heard   chan struct{}                   // closed when it is settled whether the server can be heard outside of calls
 	between func(ctx context.Context) error // called before the user answers
 }
@@ -200,28 +204,32 @@ func (c *client) call(ctx context.Context, name string, arguments wire.Raw) (*mc
 	return res, err
 }
 
-// listAll makes use of every list.
+// listAll counts what the server lists.
 func listAll(ctx context.Context, c *client) error {
-	if c.Server.ListTools != nil {
-		if _, err := c.tools(ctx); err != nil {
+	_, err := fmt.Fprintf(c.out, "%s %s", c.Server.Info.Name, c.Server.Info.Version)
+	if err == nil && c.Server.ListTools != nil {
+		err = counted(c, "tools", c.Tools(ctx, nil))
+	}
+	if err == nil && c.Server.ListPrompts != nil {
+		err = counted(c, "prompts", c.Prompts(ctx, nil))
+	}
+	if err == nil && c.Server.ListResources != nil {
+		err = counted(c, "resources", c.Resources(ctx, nil))
+	}
+	_, werr := fmt.Fprintln(c.out)
+	return errors.Join(err, werr)
+}
+
+func counted[T any](c *client, what string, list iter.Seq2[T, error]) error {
+	n := 0
+	for _, err := range list {
+		if err != nil {
 			return err
 		}
+		n++
 	}
-	if c.Server.ListPrompts != nil {
-		for _, err := range c.Prompts(ctx, nil) {
-			if err != nil {
-				return err
-			}
-		}
-	}
-	if c.Server.ListResources != nil {
-		for _, err := range c.Resources(ctx, nil) {
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	_, err := fmt.Fprintf(c.out, ", %d %s", n, what)
+	return err
 }
 
 // useAll calls every tool, reads every resource and gets every prompt that the

@@ -5,9 +5,12 @@ package everything
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -356,13 +359,15 @@ func TestRun(t *testing.T) {
 	srv := httptest.NewServer(h)
 	defer srv.Close()
 	defer h.Close()
-	require.NoError(t, Run(t.Context(), srv.URL, Scenario{}))
-	require.ErrorContains(t, Run(t.Context(), srv.URL, Scenario{Name: "tools_call"}), "add_numbers")
-	err := Run(t.Context(), srv.URL, Scenario{Name: "auth/dpop"})
+	var out strings.Builder
+	require.NoError(t, Run(t.Context(), srv.URL, Scenario{}, &out))
+	require.Equal(t, fmt.Sprintf("%s %s, %d tools, %d prompts, %d resources\n", Name, Version, len(tools), len(promptList), len(resourceList)), out.String())
+	require.ErrorContains(t, Run(t.Context(), srv.URL, Scenario{Name: "tools_call"}, io.Discard), "add_numbers")
+	err := Run(t.Context(), srv.URL, Scenario{Name: "auth/dpop"}, io.Discard)
 	_, ok := errors.AsType[*UnknownScenarioError](err)
 	require.True(t, ok, "%v", err)
 	require.ErrorContains(t, err, "http-custom-headers")
-	require.Error(t, Run(t.Context(), "nonsense", Scenario{}))
+	require.Error(t, Run(t.Context(), "nonsense", Scenario{}, io.Discard))
 }
 
 // TestFillIn holds that a form's defaults win, and that what has none gets a value
