@@ -23,7 +23,8 @@ import (
 	"github.com/goldwire/goldwire/spec"
 )
 
-// Generate makes every revision's package from a folder laid out as
+// Generate makes every revision's package, and the conversions between each
+// and the one before it, from a folder laid out as
 // [github.com/goldwire/goldwire/spec.Files] describes. The result maps paths
 // below generated/ ("mcp/v20251125/types_gen.go") to contents.
 func Generate(fsys fs.FS) (map[string][]byte, error) {

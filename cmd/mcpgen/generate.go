@@ -27,7 +27,8 @@ func generateCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate [--schema FILE --revision REVISION --out DIR [--overlay FILE]]",
 		Short: "Write generated/ from spec/, or the package of one official schema file",
-		Long: `Generate writes the Go package of every revision from the embedded spec/.
+		Long: `Generate writes the Go package of every revision, and the conversions between
+each and the one before it, from the embedded spec/.
 
 It touches only files that it made: it overwrites what differs and deletes what
 carries its header and is made no more. With --check it writes nothing, names

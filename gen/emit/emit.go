@@ -1,4 +1,5 @@
-// Package emit prints the model of one revision as a Go package.
+// Package emit prints the model of one revision as a Go package, and the
+// conversions between two as another.
 //
 // It decides nothing about the protocol: names, shapes, plans and directions
 // stand in the model (package ir). What it owns is the shape of the Go code:

@@ -18,7 +18,7 @@ import (
 	"github.com/goldwire/goldwire/spec"
 )
 
-var update = flag.Bool("update", false, "draft the examples in testdata/examples that are missing")
+var update = flag.Bool("update", false, "draft the examples in testdata/examples that are missing, and write the goldens of conversions anew")
 
 // message is any message of any revision.
 type message = wire.Appender
