@@ -142,11 +142,13 @@ func (p *Protocol) Result(method string, result wire.Raw) error {
 		return nil
 	case kind == "input_required" && p.known["InputRequiredResult"]:
 		name = "InputRequiredResult"
-	case method == "tools/call" && result.Get("task").Kind() == wire.KindObject && result.Get("content") == nil && p.known["CreateTaskResult"]:
+	case kind == "task" && method == "tools/call" && p.known["DetailedTask"]: // the tasks extension
+		return p.Definition("CreateTaskResult", result)
+	case method == "tools/call" && result.Get("task").Kind() == wire.KindObject && result.Get("content") == nil && p.known["CreateTaskResult"] && !p.known["DetailedTask"]:
 		name = "CreateTaskResult"
 	}
 	if kind != "" && kind != "complete" && kind != "input_required" {
-		return nil // of an extension: its definition is not here
+		return nil // of another extension: its definition is not here
 	}
 	return p.Definition(name, result)
 }

@@ -33,7 +33,14 @@ func TestResultIsJudgedByMethodAndKind(t *testing.T) {
 		{"union hides nothing", "2026-07-28", "tools/call", `{"resultType":"complete","content":5}`, "/content: expected array, but got number"},
 		{"branch of the variant", "2025-11-25", "tools/call", `{"content":[{"type":"text","text":"a"},{"type":"image","data":"eA=="}]}`, "/content/1: missing properties: 'mimeType'"},
 		{"input required", "2026-07-28", "tools/call", `{"resultType":"input_required","requestState":"x"}`, ""},
-		{"unknown kind", "2026-07-28", "tools/call", `{"resultType":"task"}`, ""},
+		{"unknown kind", "2026-07-28", "tools/call", `{"resultType":"dream"}`, ""},
+		{"task by type", "2026-07-28", "tools/call", `{"resultType":"task","taskId":"1","status":"working","createdAt":"x","lastUpdatedAt":"x","ttlMs":null}`, ""},
+		{"task of before", "2026-07-28", "tools/call", `{"resultType":"task","taskId":"1","status":"working","createdAt":"x","lastUpdatedAt":"x","ttl":null}`, "missing properties: 'ttlMs'"},
+		{"no task by form", "2026-07-28", "tools/call", `{"resultType":"complete","task":{}}`, "missing properties: 'content'"},
+		{"a task nobody asked for", "2026-07-28", "prompts/get", `{"resultType":"task"}`, ""},
+		{"task that has ended", "2026-07-28", "tasks/get", `{"resultType":"complete","taskId":"1","status":"completed","createdAt":"x","lastUpdatedAt":"x","ttlMs":null,"result":{"content":[]}}`, ""},
+		{"task without its result", "2026-07-28", "tasks/get", `{"resultType":"complete","taskId":"1","status":"completed","createdAt":"x","lastUpdatedAt":"x","ttlMs":null}`, "missing properties: 'result'"},
+		{"acknowledgement", "2026-07-28", "tasks/cancel", `{"resultType":"complete"}`, ""},
 		{"unknown method", "2025-11-25", "x/y", `{"a":1}`, ""},
 		{"empty result", "2025-11-25", "ping", `{"_meta":5}`, "/_meta: expected object, but got number"},
 		{"audio is later", "2024-11-05", "tools/call", `{"content":[{"type":"audio","data":"eA==","mimeType":"audio/wav"}]}`, "/content/0"},
@@ -67,6 +74,12 @@ func TestMessage(t *testing.T) {
 	require.NoError(t, p.Message("notifications/x", wire.MustRaw(`{}`)))
 	require.True(t, p.Knows("ping"))
 	require.False(t, p.Knows("server/discover"))
+
+	p, err = For("2026-07-28")
+	require.NoError(t, err)
+	require.True(t, p.Knows("tasks/update"))
+	require.False(t, p.Knows("tasks/list"))
+	require.ErrorContains(t, p.Message("tasks/get", wire.MustRaw(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)), "missing properties: 'taskId'")
 }
 
 // The official examples of the newest revision are valid.
