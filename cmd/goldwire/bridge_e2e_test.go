@@ -1,5 +1,7 @@
 //go:build e2e
 
+//lint:file-ignore SA1019 what is deprecated passes all the same
+
 package main
 
 import (

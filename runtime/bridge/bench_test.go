@@ -27,7 +27,9 @@ func BenchmarkCall(b *testing.B) {
 			ListTools: func(context.Context, *v20251125.ListToolsParams) (*v20251125.ListToolsResult, error) {
 				return &v20251125.ListToolsResult{}, nil
 			},
-			CallTool: func(context.Context, *v20251125.CallToolParams) (*v20251125.CallToolResult, error) { return result, nil },
+			CallTool: func(context.Context, *v20251125.CallToolParams) (*v20251125.CallToolResult, error) {
+				return result, nil
+			},
 		}
 		args := wire.Raw(`{"text":` + string(wire.Quote(size.text)) + `}`)
 		serve := func(binder jsonrpc.Binder) *jsonl.Streams {

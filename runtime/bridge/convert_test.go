@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 what is deprecated passes all the same
+
 package bridge
 
 import (

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,8 +51,6 @@ func lines(t *testing.T) (*jsonl.Streams, *wireEnd) {
 // servers is a dialer of servers that the test plays.
 type servers struct {
 	t    *testing.T
-	mu   sync.Mutex
-	made []*wireEnd
 	next chan *wireEnd
 }
 

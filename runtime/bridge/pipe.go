@@ -98,7 +98,7 @@ func (p *pipe) notification(ctx context.Context) {
 	case methodCancelled:
 		err = p.asks.cancelled(ctx, p.up, peer.Conn(), msg)
 	case methodProgress:
-		err = p.progress(ctx, p.back, p.asks, p.up, msg)
+		err = p.progress(ctx, p.back, p.asks, msg)
 	default:
 		if p.asks.lines {
 			msg = oneLine(bytes.Clone(msg))
@@ -109,19 +109,19 @@ func (p *pipe) notification(ctx context.Context) {
 }
 
 // progress passes progress on a request of lane l on to who made it; along is the
-// lane of requests the same way, and to the connection where that is one only.
-func (p *pipe) progress(ctx context.Context, l, along *lane, to *jsonrpc.Conn, msg []byte) error {
+// lane of requests the same way.
+func (p *pipe) progress(ctx context.Context, l, along *lane, msg []byte) error {
 	m, err := mark(msg, methodProgress, false)
 	if err != nil {
 		return err
 	}
 	x, last := l.token(m.id(memberToken))
-	token := last.token
+	to, token := last.conn, last.token
 	switch {
 	case x != nil && !x.token.IsZero():
-		token, to = x.token, x.origin.conn
+		to, token = x.origin.conn, x.token
 	case !token.IsZero():
-		x, to = nil, last.conn
+		x = nil
 	default:
 		return errNobody
 	}
@@ -215,7 +215,7 @@ func (p *pipe) about(call jsonrpc.ID, method string) *passing {
 		"notifications/resources/updated", "notifications/tasks/status":
 		return nil
 	}
-	x, _ := p.asks.newest(func(x *passing) bool { return x.method != methodInitialize })
+	x, _ := p.asks.newest(func(x *passing) bool { return x.method != methodInitialize && !x.wasTold() })
 	return x
 }
 
@@ -229,7 +229,7 @@ func (p *pipe) notify(ctx context.Context, peer jsonrpc.Peer) error {
 	msg, method := peer.Message(), peer.Method()
 	switch method {
 	case methodProgress:
-		return p.progress(ctx, p.asks, p.back, p.down, msg)
+		return p.progress(ctx, p.asks, p.back, msg)
 	case methodCancelled:
 		return p.cancelled(ctx, msg)
 	}
