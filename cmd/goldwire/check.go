@@ -328,6 +328,7 @@ func (f *checkFlags) options(cmd *cobra.Command) (conformance.Options, error) {
 	if !slices.Contains(report.Formats(), f.format) {
 		return o, fmt.Errorf("--format %s: want %s", f.format, oneOf(report.Formats()))
 	}
+	files := []string{f.output}
 	for _, r := range f.reports {
 		format, file, _ := strings.Cut(r, "=")
 		switch {
@@ -335,7 +336,10 @@ func (f *checkFlags) options(cmd *cobra.Command) (conformance.Options, error) {
 			return o, fmt.Errorf("--report %s: want FORMAT=FILE with a format of %s", r, oneOf(report.Formats()))
 		case file == "":
 			return o, fmt.Errorf("--report %s: want FORMAT=FILE", r)
+		case file != "-" && slices.Contains(files, file):
+			return o, fmt.Errorf("--report %s: another report goes to that file", r)
 		}
+		files = append(files, file)
 	}
 	switch f.level {
 	case "must":

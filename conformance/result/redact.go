@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -44,12 +45,17 @@ func NewRedactor(pairs []string) *Redactor {
 				continue
 			}
 			r.values = append(r.values, v)
-			if q, err := json.Marshal(v); err == nil && string(q[1:len(q)-1]) != v {
-				r.values = append(r.values, string(q[1:len(q)-1]))
+			for _, html := range []bool{true, false} { // JSON may escape <, > and &
+				var q strings.Builder
+				e := json.NewEncoder(&q)
+				e.SetEscapeHTML(html)
+				if e.Encode(v) == nil {
+					r.values = append(r.values, strings.TrimSuffix(strings.TrimPrefix(q.String(), `"`), "\"\n"))
+				}
 			}
 		}
 	}
-	slices.SortFunc(r.values, func(a, b string) int { return len(b) - len(a) })
+	slices.SortFunc(r.values, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	r.values = slices.Compact(r.values)
 	return r
 }
@@ -96,21 +102,23 @@ func (r *Redactor) Text(s string) string {
 	})
 }
 
-// cutOff takes out the beginning of a secret that stands at the end of a text
-// which was cut short.
+// cutOff takes out the beginning of a secret that stands where a text was cut
+// short, before an ellipsis.
 func (r *Redactor) cutOff(s string) string {
-	body, cut := strings.CutSuffix(s, "…")
-	if !cut {
-		return s
-	}
-	for _, v := range r.values {
-		for n := min(len(v)-1, len(body)); n >= shortestNamed; n-- {
-			if strings.HasSuffix(body, v[:n]) {
-				return body[:len(body)-n] + Redacted + "…"
+	parts := strings.Split(s, "…")
+	for i := range parts[:len(parts)-1] {
+		for _, v := range r.values {
+			n := min(len(v)-1, len(parts[i]))
+			for n >= shortestNamed && !strings.HasSuffix(parts[i], v[:n]) {
+				n--
+			}
+			if n >= shortestNamed {
+				parts[i] = parts[i][:len(parts[i])-n] + Redacted
+				break
 			}
 		}
 	}
-	return s
+	return strings.Join(parts, "…")
 }
 
 // Frames gives frames without secrets; the argument stays as it is.

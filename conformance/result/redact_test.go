@@ -11,7 +11,7 @@ import (
 )
 
 func TestRedactorTakesOutSecrets(t *testing.T) {
-	r := result.NewRedactor([]string{"MODE=production1", "API_TOKEN=abcd", "DEBUG=true", "PIN=12", `QUOTED="a"b\c/d`, "header-authorization=Bearer zyxwvuts", "EMPTY=", "none"})
+	r := result.NewRedactor([]string{"MODE=production1", "API_TOKEN=abcd", "DEBUG=true", "PIN=12", `QUOTED="a"b\c/d`, "header-authorization=Bearer zyxwvuts", "EMPTY=", "none", "ANGLE=a<b>c&d<e"})
 	for _, tt := range []struct{ in, want string }{
 		{"", ""},
 		{"it runs in production1.", "it runs in [redacted]."},
@@ -20,6 +20,8 @@ func TestRedactorTakesOutSecrets(t *testing.T) {
 		{`<@1ms {"x":"\"a\"b\\c/d"}`, `<@1ms {"x":"[redacted]"}`},
 		{"the token zyxwvuts alone", "the token [redacted] alone"},
 		{"cut short: produc…", "cut short: [redacted]…"},
+		{"error produc… (and 2 more like it) produ…", "error [redacted]… (and 2 more like it) [redacted]…"},
+		{`{"x":"a<b>c&d<e"} {"x":"a\u003cb\u003ec\u0026d\u003ce"}`, `{"x":"[redacted]"} {"x":"[redacted]"}`},
 		{"not cut short: produc", "not cut short: produc"},
 
 		{"Authorization: Bearer abc", "Authorization: [redacted]"},
