@@ -354,7 +354,7 @@ func TestKnownAndStrictCount(t *testing.T) {
 		{[]result.Check{pass}, false, stale, ExitStale, "the baseline is stale: 1 entry is not true any more; 1 check judged, 0 warnings"},
 		{[]result.Check{pass, fail}, false, stale, ExitBroken, ""},
 		{[]result.Check{pass, blocked}, false, stale, ExitNoResult, ""},
-		{[]result.Check{pass, known(blocked)}, false, nil, ExitConformant, ""},
+		{[]result.Check{pass, known(blocked)}, false, nil, ExitConformant, "  checks    b\n  known     later\n"},
 		{[]result.Check{pass, {ID: "e", Verdict: result.Error}}, false, stale, ExitNoResult, ""},
 	} {
 		r := &result.Report{Results: tt.results, Strict: tt.strict, Stale: tt.stale}

@@ -174,7 +174,7 @@ func depth(layer string) int {
 // blocked lists the checks that could not look, by the reason.
 func (p *printer) blocked(r *result.Report) {
 	type block struct {
-		reason         string
+		reason, known  string
 		revisions, ids []string
 	}
 	var order []*block
@@ -183,10 +183,10 @@ func (p *printer) blocked(r *result.Report) {
 		if c.Verdict != result.Blocked {
 			continue
 		}
-		at := slices.IndexFunc(order, func(b *block) bool { return b.reason == c.Reason })
+		at := slices.IndexFunc(order, func(b *block) bool { return b.reason == c.Reason && b.known == c.Known })
 		if at < 0 {
 			at = len(order)
-			order = append(order, &block{reason: c.Reason})
+			order = append(order, &block{reason: c.Reason, known: c.Known})
 		}
 		b := order[at]
 		if !slices.Contains(b.revisions, c.Revision) {
@@ -200,6 +200,9 @@ func (p *printer) blocked(r *result.Report) {
 		p.printf("%s  %s  %s\n", p.paint(colours[result.Blocked], "BLOCKED"), p.paint("1", plural(len(b.ids), "check", "checks")), strings.Join(b.revisions, ", "))
 		p.wrap("  reason    ", "            ", plain(or(b.reason, "none was given")))
 		p.wrap("  checks    ", "            ", plain(strings.Join(b.ids, ", ")))
+		if b.known != "" {
+			p.wrap("  known     ", "            ", plain(b.known))
+		}
 		p.printf("\n")
 	}
 }
