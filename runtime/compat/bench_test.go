@@ -4,6 +4,7 @@ package compat_test
 
 import (
 	"context"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"testing"
@@ -17,13 +18,16 @@ import (
 	"github.com/goldwire/goldwire/runtime/compat"
 	"github.com/goldwire/goldwire/runtime/jsonl"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/streamhttp"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
 func echo20250618() v20250618.Server {
 	return v20250618.Server{
-		Info:      v20250618.Implementation{Name: "s", Version: "1"},
-		ListTools: func(context.Context, *v20250618.ListToolsParams) (*v20250618.ListToolsResult, error) { return nil, nil },
+		Info: v20250618.Implementation{Name: "s", Version: "1"},
+		ListTools: func(context.Context, *v20250618.ListToolsParams) (*v20250618.ListToolsResult, error) {
+			return &v20250618.ListToolsResult{Tools: []v20250618.Tool{{Name: "echo"}}}, nil
+		},
 		CallTool: func(_ context.Context, p *v20250618.CallToolParams) (*v20250618.CallToolResult, error) {
 			text, _ := p.Arguments.Get("text").Str()
 			return &v20250618.CallToolResult{Content: []v20250618.ContentBlock{&v20250618.TextContent{Text: text}}}, nil
@@ -33,8 +37,10 @@ func echo20250618() v20250618.Server {
 
 func echo20251125() v20251125.Server {
 	return v20251125.Server{
-		Info:      v20251125.Implementation{Name: "s", Version: "1"},
-		ListTools: func(context.Context, *v20251125.ListToolsParams) (*v20251125.ListToolsResult, error) { return nil, nil },
+		Info: v20251125.Implementation{Name: "s", Version: "1"},
+		ListTools: func(context.Context, *v20251125.ListToolsParams) (*v20251125.ListToolsResult, error) {
+			return &v20251125.ListToolsResult{Tools: []v20251125.Tool{{Name: "echo"}}}, nil
+		},
 		CallTool: func(_ context.Context, p *v20251125.CallToolParams) (*v20251125.CallToolResult, error) {
 			text, _ := p.Arguments.Get("text").Str()
 			return &v20251125.CallToolResult{Content: []v20251125.ContentBlock{&v20251125.TextContent{Text: text}}}, nil
@@ -44,8 +50,10 @@ func echo20251125() v20251125.Server {
 
 func echo20260728() v20260728.Server {
 	return v20260728.Server{
-		Info:      v20260728.Implementation{Name: "s", Version: "1"},
-		ListTools: func(context.Context, *v20260728.ListToolsParams) (*v20260728.ListToolsResult, error) { return nil, nil },
+		Info: v20260728.Implementation{Name: "s", Version: "1"},
+		ListTools: func(context.Context, *v20260728.ListToolsParams) (*v20260728.ListToolsResult, error) {
+			return &v20260728.ListToolsResult{Tools: []v20260728.Tool{{Name: "echo"}}}, nil
+		},
 		CallTool: func(_ context.Context, p *v20260728.CallToolParams) (*v20260728.CallToolResult, error) {
 			text, _ := p.Arguments.Get("text").Str()
 			return &v20260728.CallToolResult{Content: []v20260728.ContentBlock{&v20260728.TextContent{Text: text}}}, nil
@@ -144,20 +152,68 @@ func call20260728(connect func(context.Context, jsonrpc.Dialer, v20260728.Client
 // turns, so that both meet the same machine, and the median of their ratios is
 // reported.
 func BenchmarkConversion(b *testing.B) {
+	modern := v20260728.Client{}
+	for _, c := range []struct {
+		name              string
+		native, converted side
+	}{
+		{"2025-06-18 served by 2025-11-25", side{echo20250618(), call20250618}, side{compat.Server(echo20251125()), call20250618}},
+		{"2025-11-25 served by 2025-06-18", side{echo20251125(), call20251125(v20251125.Connect)}, side{compat.Server(echo20250618()), call20251125(v20251125.Connect)}},
+		{"2025-11-25 served by 2026-07-28", side{echo20251125(), call20251125(v20251125.Connect)}, side{compat.Server(echo20260728()), call20251125(v20251125.Connect)}},
+		{"2026-07-28 served by 2025-11-25", side{echo20260728(), call20260728(v20260728.Connect, modern)}, side{compat.Server(echo20251125()), call20260728(v20260728.Connect, modern)}},
+		{"2025-11-25 dialling 2026-07-28", side{echo20260728(), call20260728(v20260728.Connect, modern)}, side{echo20260728(), call20251125(compat.Dial[*v20251125.RemoteServer, v20251125.Client])}},
+		{"2026-07-28 dialling 2025-11-25", side{echo20251125(), call20251125(v20251125.Connect)}, side{echo20251125(), call20260728(compat.Dial[*v20260728.RemoteServer, v20260728.Client], modern)}},
+	} {
+		b.Run(c.name, func(b *testing.B) { compare(b, overPipes, c.native, c.converted) })
+	}
+}
+
+// BenchmarkKeptCall measures the same for a handler of 2025-11-25 that might ask
+// its client of 2026-07-28 something, and does not: it runs on a goroutine of its
+// own, so that it could wait for the client's next request. That is a change of
+// goroutines for each call, which a call over pipes notices.
+func BenchmarkKeptCall(b *testing.B) {
+	native := side{echo20260728(), call20260728(v20260728.Connect, asks)}
+	kept := side{compat.Server(echo20251125()), call20260728(v20260728.Connect, asks)}
+	b.Run("HTTP", func(b *testing.B) { compare(b, overHTTP, native, kept) })
+	b.Run("pipes", func(b *testing.B) { compare(b, overPipes, native, kept) })
+}
+
+// side is a server with a client of its own.
+type side struct {
+	server  jsonrpc.Binder
+	connect connector
+}
+
+func overPipes(b *testing.B, server jsonrpc.Binder) jsonrpc.Dialer {
+	in, toServer, err := os.Pipe()
+	require.NoError(b, err)
+	fromServer, out, err := os.Pipe()
+	require.NoError(b, err)
+	done := make(chan error, 1)
+	go func() { done <- jsonrpc.Serve(context.Background(), jsonl.Pipe(in, out), server) }()
+	b.Cleanup(func() { require.NoError(b, <-done) })
+	return jsonl.Pipe(fromServer, toServer)
+}
+
+func overHTTP(b *testing.B, server jsonrpc.Binder) jsonrpc.Dialer {
+	h := streamhttp.NewHandler(server)
+	s := httptest.NewServer(h)
+	b.Cleanup(func() {
+		h.Close()
+		s.Close()
+	})
+	return streamhttp.URL(s.URL)
+}
+
+// compare reports how much longer the calls of one side take than those of the
+// other.
+func compare(b *testing.B, way func(*testing.B, jsonrpc.Binder) jsonrpc.Dialer, native, other side) {
 	const batch = 100
-	open := func(b *testing.B, server jsonrpc.Binder, connect connector) func() {
-		in, toServer, err := os.Pipe()
+	open := func(s side) func() {
+		call, close, err := s.connect(b.Context(), way(b, s.server))
 		require.NoError(b, err)
-		fromServer, out, err := os.Pipe()
-		require.NoError(b, err)
-		done := make(chan error, 1)
-		go func() { done <- jsonrpc.Serve(context.Background(), jsonl.Pipe(in, out), server) }()
-		call, close, err := connect(b.Context(), jsonl.Pipe(fromServer, toServer))
-		require.NoError(b, err)
-		b.Cleanup(func() {
-			require.NoError(b, close())
-			require.NoError(b, <-done)
-		})
+		b.Cleanup(func() { require.NoError(b, close()) })
 		return func() {
 			for range batch {
 				if err := call(b.Context()); err != nil {
@@ -166,37 +222,18 @@ func BenchmarkConversion(b *testing.B) {
 			}
 		}
 	}
-	for _, c := range []struct {
-		name                 string
-		native, converted    jsonrpc.Binder
-		connect, connectThat connector
-	}{
-		{"2025-06-18 served by 2025-11-25", echo20250618(), compat.Server(echo20251125()), call20250618, nil},
-		{"2025-11-25 served by 2025-06-18", echo20251125(), compat.Server(echo20250618()), call20251125(v20251125.Connect), nil},
-		{"2025-11-25 served by 2026-07-28", echo20251125(), compat.Server(echo20260728()), call20251125(v20251125.Connect), nil},
-		{"2026-07-28 served by 2025-11-25", echo20260728(), compat.Server(echo20251125()), call20260728(v20260728.Connect, v20260728.Client{}), nil},
-		{"2026-07-28 served by 2025-11-25, client may be asked", echo20260728(), compat.Server(echo20251125()), call20260728(v20260728.Connect, asks), nil},
-		{"2025-11-25 dialling 2026-07-28", echo20260728(), echo20260728(), call20260728(v20260728.Connect, v20260728.Client{}), call20251125(compat.Dial[*v20251125.RemoteServer, v20251125.Client])},
-		{"2026-07-28 dialling 2025-11-25", echo20251125(), echo20251125(), call20251125(v20251125.Connect), call20260728(compat.Dial[*v20260728.RemoteServer, v20260728.Client], v20260728.Client{})},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			if c.connectThat == nil {
-				c.connectThat = c.connect
-			}
-			native, converted := open(b, c.native, c.connect), open(b, c.converted, c.connectThat)
-			var ratios []float64
-			for b.Loop() {
-				t0 := time.Now()
-				native()
-				t1 := time.Now()
-				converted()
-				t2 := time.Now()
-				native()
-				t3 := time.Now()
-				ratios = append(ratios, 2*t2.Sub(t1).Seconds()/(t1.Sub(t0)+t3.Sub(t2)).Seconds())
-			}
-			slices.Sort(ratios)
-			b.ReportMetric(100*(ratios[len(ratios)/2]-1), "%over")
-		})
+	nativeCalls, otherCalls := open(native), open(other)
+	var ratios []float64
+	for b.Loop() {
+		t0 := time.Now()
+		nativeCalls()
+		t1 := time.Now()
+		otherCalls()
+		t2 := time.Now()
+		nativeCalls()
+		t3 := time.Now()
+		ratios = append(ratios, 2*t2.Sub(t1).Seconds()/(t1.Sub(t0)+t3.Sub(t2)).Seconds())
 	}
+	slices.Sort(ratios)
+	b.ReportMetric(100*(ratios[len(ratios)/2]-1), "%over")
 }

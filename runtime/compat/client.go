@@ -100,6 +100,12 @@ func (c *clients) bridge(ctx context.Context, conn *jsonrpc.Conn, own string, op
 	}
 	o = jsonrpc.LocalOptions{Server: ch.(*jsonrpc.Service), Below: conn}
 	if r != nil {
+		if r.server.Server.GetTask == nil { // it has no tasks, and need not hear with each request that we know them
+			m := *c.v20260728
+			m.Tasks = false
+			capabilities := m.Capabilities()
+			conn.SetMetadata(jsonrpc.Metadata{ProtocolVersion: v20260728.Revision, ClientInfo: &m.Info, ClientCapabilities: &capabilities})
+		}
 		o.Ping = func(ctx context.Context) error {
 			_, err := r.server.Discover(ctx, new(v20260728.DiscoverParams))
 			return err
