@@ -374,6 +374,19 @@ func (g *printer) packageDoc() []string {
 				"a nil member of a union is left out of lists and maps; of the keys of a map that are the same on the wire, as they differ only in bytes that "+
 				"are not UTF-8, one is written.")
 	}
+	if len(g.p.Extensions) > 0 {
+		lines = append(lines, "", "# Extensions", "")
+	}
+	for _, e := range g.p.Extensions {
+		var methods []string
+		for _, m := range g.p.Methods {
+			if m.Extension == e.ID {
+				methods = append(methods, m.Name)
+			}
+		}
+		lines = append(lines, fmt.Sprintf("- %s, with the methods %s. A server declares it by the funcs that it sets, a client by Client.%s. See %s",
+			e.ID, g.list(methods, "and"), e.Name, e.Place))
+	}
 	if len(g.p.Changes) > 0 {
 		lines = append(lines, "", "# Changes", "")
 		for i, l := range g.p.Changes {
