@@ -37,6 +37,13 @@
 // are the same on the wire, as they differ only in bytes that are not UTF-8,
 // one is written.
 //
+// # Extensions
+//
+//   - io.modelcontextprotocol/tasks, with the methods notifications/tasks,
+//     tasks/cancel, tasks/get and tasks/update. A server declares it by the
+//     funcs that it sets, a client by Client.Tasks. See
+//     https://modelcontextprotocol.io/seps/2663-tasks-extension
+//
 // # Changes
 //
 // There is no handshake and no session any more: every request stands alone.
