@@ -89,6 +89,7 @@ func TestOldClientUsesTasks(t *testing.T) {
 					_, err := r.CallTool(ctx, &v20251125.CallToolParams{Name: tool, Task: &v20251125.TaskMetadata{}})
 					created, ok := errors.AsType[*v20251125.TaskCreated](err)
 					require.True(t, ok, "%v", err)
+					require.Equal(t, v20251125.TaskStatusWorking, created.Task.Status, "every task begins so")
 					return created.Task.TaskID
 				}
 				id := start("slow")

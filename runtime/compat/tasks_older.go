@@ -165,6 +165,9 @@ func (d *down) task(ctx context.Context, id string) (*newer.GetTaskResult, error
 }
 
 // over keeps the result of a call that asked for a task and was answered at once.
+// The answer says that the task works, as every task begins so (2025-11-25,
+// basic/utilities/tasks, status lifecycle); who asks next is told that it has
+// ended.
 func (d *down) over(ctx context.Context, wanted *older.TaskMetadata, r *older.CallToolResult) error {
 	now := time.Now()
 	ttl := defaultTaskTTL
@@ -178,7 +181,7 @@ func (d *down) over(ctx context.Context, wanted *older.TaskMetadata, r *older.Ca
 	if err := d.finished.Create(ctx, &TaskRecord{Task: task, Principal: jsonrpc.Principal(ctx), Expires: now.Add(ttl)}); err != nil {
 		return err
 	}
-	return older.NewTaskCreated(older.Task{TaskID: task.TaskID, Status: older.TaskStatusCompleted, CreatedAt: task.CreatedAt, LastUpdatedAt: task.LastUpdatedAt, TTL: task.TTLMs})
+	return older.NewTaskCreated(older.Task{TaskID: task.TaskID, Status: older.TaskStatusWorking, CreatedAt: task.CreatedAt, LastUpdatedAt: task.LastUpdatedAt, TTL: task.TTLMs})
 }
 
 // await waits for the end of a task and gives its result. What the task asks for
