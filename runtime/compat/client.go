@@ -31,10 +31,10 @@ type Client[R any] interface {
 // client, whether they come as requests or in a result that asks for input;
 // Listen is resources/subscribe, and the reverse; the log level of a request is
 // logging/setLevel, and the reverse; and Ping is server/discover. What a
-// revision cannot say fails with a *wire.ConvertError, or is left out: ctx of a
-// call may say more (wire.WithEnv). The connection that the server has is
-// RemoteServer.Conn().Link's. The RemoteServer's Revision is the one that both
-// speak from the client's point of view: the client's.
+// revision cannot say fails with CodeInvalidParams or CodeInternalError, or
+// becomes something near it, or is left out: a ctx of wire.WithEnv says which,
+// and hears of it. The RemoteServer is one of the client's revision; what the
+// server speaks is RemoteServer.Conn().Below().Session().Revision.
 func Dial[R any, C Client[R]](ctx context.Context, d jsonrpc.Dialer, client C) (R, error) {
 	r, err := dial(ctx, d, client)
 	if err != nil {

@@ -65,6 +65,7 @@ func TestDialOlderServer(t *testing.T) {
 		server, err := compat.Dial(t.Context(), served(t, s), client)
 		require.NoError(t, err)
 		require.Equal(t, "2026-07-28", server.Revision())
+		require.Equal(t, "2025-11-25", server.Conn().Below().Session().Revision)
 		require.Equal(t, "s", server.Info.Name)
 		require.True(t, server.Logging)
 		level1 := v20260728.LoggingLevelWarning

@@ -1,5 +1,13 @@
-// Package compat lets one program speak with peers of several revisions of the
-// protocol: [Revisions] serves them, [DialRevisions] finds out what a server speaks.
+// Package compat lets one program speak with peers of all revisions of the
+// protocol. [Server] serves a server that is written for one revision in every
+// one, [Dial] connects a client that is written for one revision to a server of
+// any. Between two revisions that follow each other the step packages
+// (generated/mcp/step…) convert values; what changed in the flow of messages from
+// 2025-11-25 to 2026-07-28 is told here in the other's way.
+//
+// [Sealer] makes a requestState that any replica can believe, [Tasks] runs calls
+// in the background. [Revisions] and [DialRevisions] join code that is written
+// for several revisions.
 package compat
 
 import (

@@ -59,6 +59,15 @@ func localClient(rev string, client *Service) *Conn {
 	return c
 }
 
+// Below is the connection that a local one stands on; for any other it is the
+// connection itself.
+func (c *Conn) Below() *Conn {
+	if c != nil && c.local != nil && c.local.Below != nil {
+		return c.local.Below
+	}
+	return c
+}
+
 // peerGate refuses what a client does not advertise, and nothing for want of
 // capabilities of ours.
 func (s *Service) peerGate(capabilities wire.Raw) *gate {
