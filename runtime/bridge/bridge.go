@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -139,7 +138,7 @@ func (c chooser) Options() jsonrpc.Options { return c.b.options() }
 // Choose tells the eras apart, as a server of all revisions does: by what _meta
 // says, or by the handshake.
 func (c chooser) Choose(conn *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Service {
-	if saysItAll(f) {
+	if f.SaysItAll() {
 		return c.b.services[c.b.judge.Revision()]
 	}
 	if s := conn.Service(); s != nil && !s.Rules().Stateless {
@@ -159,16 +158,6 @@ func (c chooser) Choose(conn *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Service {
 		return o.service
 	}
 	return c.b.judge
-}
-
-// saysItAll reports whether a message carries its own version or capabilities,
-// as those of the stateless revision do (2026-07-28, basic/index).
-func saysItAll(f *jsonrpc.Peek) bool {
-	if !bytes.Contains(f.Data, []byte(metaPrefix)) && bytes.IndexByte(f.Data, '\\') < 0 {
-		return false
-	}
-	meta := f.Params().Get("_meta")
-	return meta.Get(metaVersion) != nil || meta.Get(metaCapabilities) != nil
 }
 
 // Stats is what a bridge has at a moment.

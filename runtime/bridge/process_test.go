@@ -338,6 +338,18 @@ func TestServerThatCannotLive(t *testing.T) {
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, CodeServerEnded, e.Code)
 	require.JSONEq(t, `{"exitCode":7,"stderr":"no config found"}`, string(e.Data))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`+meta+`,"name":"x"}}`))
+	require.NoError(t, err)
+	for name, value := range map[string]string{"Content-Type": "application/json", "MCP-Protocol-Version": v20260728.Revision, "Mcp-Method": "tools/call", "Mcp-Name": "x"} {
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req) // the tools have to be listed first, which fails
+	require.NoError(t, err)
+	body, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Equal(t, http.StatusServiceUnavailable, res.StatusCode)
+	require.Contains(t, string(body), `"data":{"exitCode":7,"stderr":"no config found"}`)
 	for range 100 {
 		_, err = v20260728.Connect(t.Context(), streamhttp.URL(url+"/mcp"), v20260728.Client{})
 		require.ErrorAs(t, err, &e)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -396,16 +397,9 @@ func (y *party) tell(method string, msg []byte) {
 // watches reports whether a set of resources holds uri or one above it.
 func watches(set map[string]bool, uri string) bool {
 	for w := range set {
-		if rest, ok := cutPrefix(uri, w); ok && (rest == "" || w[len(w)-1] == '/' || rest[0] == '/') {
+		if rest, ok := strings.CutPrefix(uri, w); ok && (rest == "" || strings.HasSuffix(w, "/") || strings.HasPrefix(rest, "/")) {
 			return true
 		}
 	}
 	return false
-}
-
-func cutPrefix(s, prefix string) (string, bool) {
-	if prefix == "" || len(s) < len(prefix) || s[:len(prefix)] != prefix {
-		return s, false
-	}
-	return s[len(prefix):], true
 }

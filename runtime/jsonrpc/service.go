@@ -40,6 +40,19 @@ type Peek struct {
 // Params looks up the params in Data, nil if absent or not yet valid.
 func (p *Peek) Params() wire.Raw { return wire.Raw(p.Data).Get("params") }
 
+// SaysItAll reports whether a message carries its own version or capabilities in
+// _meta, which only requests of stateless revisions do (basic/index, request
+// metadata, 2026-07-28). Nearly every message of a session lacks the prefix, and
+// looking for that costs next to nothing; with the escapes of a slash or of any
+// character a message may spell it in another way.
+func (p *Peek) SaysItAll() bool {
+	if !bytes.Contains(p.Data, []byte(metaPrefix)) && !bytes.Contains(p.Data, []byte(`\/`)) && !bytes.Contains(p.Data, []byte(`\u`)) {
+		return false
+	}
+	meta := p.Params().Get("_meta")
+	return meta.Get(metaVersion) != nil || meta.Get(metaCapabilities) != nil
+}
+
 // ServiceOptions describes one side of one revision.
 type ServiceOptions struct {
 	// Revision is the one that the generated package implements.

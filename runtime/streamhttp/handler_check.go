@@ -282,7 +282,10 @@ func (h *Handler) checkHeaders(ctx context.Context, hdr http.Header, hd *head) *
 		return mismatch(err)
 	}
 	if hd.method == methodToolsCall && handled {
-		switch err := h.checkParams(ctx, hdr, hd); {
+		err := h.checkParams(ctx, hdr, hd)
+		switch refusal, refused := err.(*jsonrpc.Error); {
+		case refused:
+			return refusal
 		case err == errToolsUnknown:
 			return jsonrpc.NewError(jsonrpc.CodeInternalError, err.Error())
 		case err != nil:

@@ -24,8 +24,9 @@ type paramTables struct {
 
 // listing is a list of tools that is being asked for, by one for all who wait.
 type listing struct {
-	ctx   context.Context // ends with it
-	table *paramTable     // nil if it failed; set before ctx ends
+	ctx     context.Context // ends with it
+	table   *paramTable     // nil if it failed; set before ctx ends
+	refusal *jsonrpc.Error  // what it was answered with then, if it was
 }
 
 type paramTable struct {
@@ -46,7 +47,7 @@ const (
 // checkParams holds the Mcp-Param-* headers of a call against its arguments. A
 // table that speaks against the call may be out of date: then it is made again.
 // Without one nothing can be held against anything, and the call is refused
-// (errToolsUnknown).
+// (errToolsUnknown, or what the list was refused with).
 func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) error {
 	raw := hd.params.Get("name")
 	if raw.Kind() != wire.KindString {
@@ -64,7 +65,10 @@ func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) er
 	now := time.Now()
 	t := h.params.get(jsonrpc.Principal(ctx))
 	if t == nil || now.After(t.until) {
-		t = h.listTools(ctx, t)
+		var refusal *jsonrpc.Error
+		if t, refusal = h.listTools(ctx, t); t == nil && refusal != nil {
+			return refusal
+		}
 	}
 	if t == nil {
 		return errToolsUnknown
@@ -74,7 +78,7 @@ func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) er
 		if err == nil || !t.made.Before(now) {
 			break
 		}
-		t = h.listTools(ctx, t)
+		t, _ = h.listTools(ctx, t)
 		err = t.check(raw, hdr, hd)
 	}
 	if ctx.Err() != nil {
@@ -125,8 +129,9 @@ func (p *paramTables) put(principal string, public bool, t *paramTable) {
 
 // listTools makes a new table, as the client of ctx; one request at a time asks
 // for it, and the others wait. What a client does cannot break the list off.
-// Where it fails the last table stays, nil if there was none.
-func (h *Handler) listTools(ctx context.Context, last *paramTable) *paramTable {
+// Where it fails the last table stays, nil if there was none, and the error says
+// what the list was answered with, if it was.
+func (h *Handler) listTools(ctx context.Context, last *paramTable) (*paramTable, *jsonrpc.Error) {
 	p, who := &h.params, jsonrpc.Principal(ctx)
 	p.mu.Lock()
 	l := p.making[who]
@@ -137,9 +142,9 @@ func (h *Handler) listTools(ctx context.Context, last *paramTable) *paramTable {
 		case <-ctx.Done():
 		}
 		p.mu.Lock()
-		t := l.table
+		t, refusal := l.table, l.refusal
 		p.mu.Unlock()
-		return t.or(last)
+		return t.or(last), refusal
 	}
 	l = &listing{}
 	var end context.CancelFunc
@@ -150,17 +155,18 @@ func (h *Handler) listTools(ctx context.Context, last *paramTable) *paramTable {
 	p.making[who] = l
 	p.mu.Unlock()
 	var t *paramTable
+	var refusal *jsonrpc.Error
 	defer func() {
 		p.mu.Lock()
 		delete(p.making, who)
-		l.table = t
+		l.table, l.refusal = t, refusal
 		p.mu.Unlock()
 		end()
 	}()
-	if t = h.askForTools(l.ctx); t == nil {
+	if t, refusal = h.askForTools(l.ctx); t == nil {
 		h.log.Warn("the tools could not be listed: headers of arguments are held against what was listed before, and calls are refused if that was nothing")
 	}
-	return t.or(last)
+	return t.or(last), refusal
 }
 
 // or is t, or what is there in its place.
@@ -174,16 +180,16 @@ func (t *paramTable) or(last *paramTable) *paramTable {
 var errToolsUnknown = errors.New("the tools could not be listed, so that it is not known which arguments headers repeat")
 
 // askForTools asks the server for its tools and remembers what they say. It is
-// nil, and nothing is remembered, unless there is an answer for each page.
-func (h *Handler) askForTools(ctx context.Context) *paramTable {
+// nil, and nothing is remembered, unless there is a result for each page.
+func (h *Handler) askForTools(ctx context.Context) (*paramTable, *jsonrpc.Error) {
 	t := &paramTable{tools: map[string]ParamHeaders{}, made: time.Now()}
 	ttl, public := mostTTL, true
 	cursor := wire.Raw(nil)
 	tools := 0
 	for range maxPages {
-		page := h.ask(ctx, methodToolsList, cursor)
+		page, refusal := h.ask(ctx, methodToolsList, cursor)
 		if page == nil {
-			return nil
+			return nil, refusal
 		}
 		ms, _ := page.Get("ttlMs").Int()
 		ttl = min(ttl, time.Duration(min(max(ms, 0), int64(mostTTL/time.Millisecond)))*time.Millisecond)
@@ -206,12 +212,13 @@ func (h *Handler) askForTools(ctx context.Context) *paramTable {
 	}
 	t.until = time.Now().Add(max(ttl, leastTTL))
 	h.params.put(jsonrpc.Principal(ctx), public, t)
-	return t
+	return t, nil
 }
 
 // ask makes a request of the server's own, and returns the result: an empty one
-// where there is no such method, nil when it fails.
-func (h *Handler) ask(ctx context.Context, method string, cursor wire.Raw) wire.Raw {
+// where there is no such method, nil when it fails, with the error if that was the
+// answer.
+func (h *Handler) ask(ctx context.Context, method string, cursor wire.Raw) (wire.Raw, *jsonrpc.Error) {
 	b := append([]byte(nil), `{"jsonrpc":"2.0","id":1,"method":`...)
 	b = wire.AppendString(b, method)
 	b = append(b, `,"params":{"_meta":{"`+metaVersion+`":`...)
@@ -231,10 +238,16 @@ func (h *Handler) ask(ctx context.Context, method string, cursor wire.Raw) wire.
 	_ = c.Close(ctx)
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
-	if code, _ := ex.answer.Get("error").Get("code").Int(); code == jsonrpc.CodeMethodNotFound {
-		return wire.Raw("{}")
+	var refusal *jsonrpc.Error
+	if raw := ex.answer.Get("error"); raw != nil {
+		refusal = new(jsonrpc.Error)
+		if wire.Decode(raw, wire.Options{Lenient: true}, refusal) != nil {
+			refusal = nil
+		} else if refusal.Code == jsonrpc.CodeMethodNotFound {
+			return wire.Raw("{}"), nil
+		}
 	}
-	return ex.answer.Get("result")
+	return ex.answer.Get("result"), refusal
 }
 
 // answerOnly is the way back of a request of our own.

@@ -308,7 +308,7 @@ func (p *post) routeModern() bool {
 			id = jsonrpc.ID{}
 		}
 		status := http.StatusBadRequest
-		if e.Code == jsonrpc.CodeInternalError { // it may do better soon
+		if e.Code == jsonrpc.CodeInternalError || e.Code > -32000 { // the server cannot say; it may do better soon
 			status = http.StatusServiceUnavailable
 		}
 		p.h.refuse(p.w, p.r, status, id, e)
