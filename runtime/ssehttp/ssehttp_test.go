@@ -485,3 +485,44 @@ func TestNothingIsLeft(t *testing.T) {
 	srv.CloseClientConnections()
 	require.Eventually(t, func() bool { return h.Sessions() == 0 && runtime.NumGoroutine() <= before+3 }, 5*time.Second, 10*time.Millisecond)
 }
+
+// TestPostThatIsNeverAnswered: what counts is the answer on the stream; a server
+// that leaves the POST itself open holds up nobody.
+func TestPostThatIsNeverAnswered(t *testing.T) {
+	lines := make(chan string, 16)
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "event: endpoint\ndata: ?a\n\n")
+			for {
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case line := <-lines:
+					_, _ = io.WriteString(w, "data: "+line+"\n\n")
+				case <-r.Context().Done():
+					return
+				}
+			}
+		}
+		b, _ := io.ReadAll(r.Body)
+		m := wire.Raw(b)
+		switch method, _ := m.Get("method").Str(); method {
+		case "initialize":
+			lines <- `{"jsonrpc":"2.0","id":` + m.Get("id").String() + `,"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`
+		case "tools/call":
+			lines <- `{"jsonrpc":"2.0","id":` + m.Get("id").String() + `,"result":{"content":[]}}`
+			<-r.Context().Done()
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	r, err := old.Connect(t.Context(), endpoint(url), client())
+	require.NoError(t, err)
+	begun := time.Now()
+	for range 3 {
+		_, err = r.CallTool(t.Context(), &old.CallToolParams{Name: "x"})
+		require.NoError(t, err)
+	}
+	require.NoError(t, r.Close())
+	require.Less(t, time.Since(begun), 10*time.Second)
+}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,9 +17,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	old "github.com/goldwire/goldwire/generated/mcp/v20241105"
 	legacy "github.com/goldwire/goldwire/generated/mcp/v20251125"
 	modern "github.com/goldwire/goldwire/generated/mcp/v20260728"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/ssehttp"
 	"github.com/goldwire/goldwire/runtime/streamhttp"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -189,6 +192,106 @@ func TestConnectionsThatBreakAnywhere(t *testing.T) {
 			require.NoError(t, conn.Close(t.Context()))
 			synctest.Wait()
 			h.Close()
+			pool.CloseIdleConnections()
+			_ = srv.Close()
+			<-served
+			time.Sleep(time.Minute) // the stalls'
+		})
+	}
+}
+
+// TestTwoEndpointsThatBreakAnywhere is the same for HTTP+SSE, whose session ends
+// with its stream and is dialled again; some of the answers are streamed.
+func TestTwoEndpointsThatBreakAnywhere(t *testing.T) {
+	text := strings.Repeat("日本語 ", 3000)
+	for seed := range uint64(40) {
+		synctest.Test(t, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 2))
+			var mu sync.Mutex
+			executed := map[string]int{}
+			quiet := jsonrpc.Options{Logger: slog.New(slog.DiscardHandler)}
+			h := ssehttp.NewHandler(old.Server{
+				Options: quiet, Info: old.Implementation{Name: "s", Version: "1"},
+				ListTools: func(context.Context, *old.ListToolsParams) (*old.ListToolsResult, error) {
+					return &old.ListToolsResult{}, nil
+				},
+				CallTool: func(_ context.Context, p *old.CallToolParams) (*old.CallToolResult, error) {
+					mu.Lock()
+					executed[string(p.Arguments)]++
+					mu.Unlock()
+					if p.Name == "text" {
+						return nil, &jsonrpc.TextStream{Reader: strings.NewReader(text + string(p.Arguments))}
+					}
+					return &old.CallToolResult{Content: []old.ContentBlock{&old.TextContent{Text: string(p.Arguments)}}}, nil
+				},
+			}, ssehttp.HandlerOptions{Logger: quiet.Logger})
+			ln := newPipeListener()
+			srv := streamhttp.NewServer(h)
+			served := make(chan struct{})
+			go func() {
+				defer close(served)
+				_ = srv.Serve(ln)
+			}()
+			var well atomic.Bool
+			pool := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+				c, err := ln.dial()
+				if err != nil || well.Load() {
+					return c, err
+				}
+				cc := &cutConn{Conn: c, well: &well, shut: make(chan struct{})}
+				mu.Lock()
+				cc.left.Store(rnd.Int64N(100_000) + 1)
+				if rnd.IntN(5) == 0 {
+					cc.stall = time.Duration(rnd.IntN(50)) * time.Second
+				}
+				mu.Unlock()
+				return cc, nil
+			}}
+			e := &streamhttp.Endpoint{URL: "http://pipe/sse", Kind: streamhttp.TwoEndpoints, RoundTripper: pool, Logger: quiet.Logger}
+			for life := range 12 {
+				well.Store(life == 11)
+				r, err := old.Connect(t.Context(), e, old.Client{Options: quiet})
+				if err != nil {
+					if life == 11 {
+						t.Errorf("seed %d: it is not well again: %v", seed, err)
+					}
+					continue
+				}
+				var wg sync.WaitGroup
+				for i := range 4 {
+					wg.Go(func() {
+						for k := range 5 {
+							args, name, want := fmt.Sprintf(`{"n":%d}`, life*100+i*10+k), "echo", ""
+							if want = args; k%2 == 1 {
+								name, want = "text", text+args
+							}
+							begun := time.Now()
+							res, err := r.CallTool(t.Context(), &old.CallToolParams{Name: name, Arguments: wire.Raw(args)})
+							switch {
+							case err != nil && life == 11:
+								t.Errorf("seed %d: it is not well again: %v", seed, err)
+							case err == nil && res.Content[0].(*old.TextContent).Text != want:
+								t.Errorf("seed %d: %s was answered with something else", seed, args)
+							}
+							if took := time.Since(begun); took > 31*time.Second {
+								t.Errorf("seed %d: a call took %v: %v", seed, took, err)
+							}
+						}
+					})
+				}
+				wg.Wait()
+				if err := r.Close(); err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			}
+			for args, n := range executed {
+				if n != 1 {
+					t.Errorf("seed %d: %s was executed %d times", seed, args, n)
+				}
+			}
+			if err := h.Shutdown(t.Context()); err != nil || h.Sessions() != 0 {
+				t.Errorf("seed %d: %v, %d sessions are left", seed, err, h.Sessions())
+			}
 			pool.CloseIdleConnections()
 			_ = srv.Close()
 			<-served

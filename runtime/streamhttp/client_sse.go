@@ -207,9 +207,16 @@ func (l *Link) postCall(ctx context.Context, s *oldStream, f jsonrpc.Frame, x *f
 		defer context.AfterFunc(l.ctx, cancel)()
 		posted <- l.postEvent(own, s, f, x)
 	}()
+	var answered <-chan struct{}
+	if x.w != nil {
+		answered = x.w.C()
+	}
 	select {
 	case err := <-posted:
 		return err
+	case <-answered: // on the stream: that the POST is answered as well is not waited for
+		x.take()
+		return nil
 	case <-ctx.Done():
 		x.take()
 		return context.Cause(ctx)
