@@ -11,7 +11,6 @@
 package compat
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -107,7 +106,7 @@ func (e *eras) Choose(c *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Service {
 	if e.stateless == nil {
 		return e.inSession(c, f)
 	}
-	if e.newest == nil || saysItAll(f) {
+	if e.newest == nil || f.SaysItAll() {
 		return e.stateless
 	}
 	if s := c.Service(); s != nil && !s.Rules().Stateless {
@@ -139,15 +138,3 @@ const (
 	metaVersion      = prefix + "protocolVersion"
 	metaCapabilities = prefix + "clientCapabilities"
 )
-
-// saysItAll reports whether a message carries its own version or
-// capabilities. Nearly every message of a session lacks the prefix, and
-// looking for that costs next to nothing; with the escapes of a slash or of any
-// character a message may spell it in another way.
-func saysItAll(f *jsonrpc.Peek) bool {
-	if !bytes.Contains(f.Data, []byte(prefix)) && !bytes.Contains(f.Data, []byte(`\/`)) && !bytes.Contains(f.Data, []byte(`\u`)) {
-		return false
-	}
-	meta := f.Params().Get("_meta")
-	return meta.Get(metaVersion) != nil || meta.Get(metaCapabilities) != nil
-}
