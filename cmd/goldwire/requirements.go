@@ -16,7 +16,7 @@ import (
 )
 
 type requirementsFlags struct {
-	revision, side, level             string
+	revision, side, transport, level  string
 	covered, uncovered, summary, json bool
 }
 
@@ -35,7 +35,7 @@ something that a server or client need not have), hidden (it does not show on
 the wire), or partly (not the same on both sides or in all revisions).`,
 		Example: `  goldwire requirements --revision 2025-11-25 --side server
   goldwire requirements --uncovered --level must
-  goldwire requirements --summary`,
+  goldwire requirements --summary --transport stdio`,
 		Args: cobra.NoArgs,
 		RunE: f.run,
 	}
@@ -43,6 +43,7 @@ the wire), or partly (not the same on both sides or in all revisions).`,
 	fl.SortFlags = false
 	fl.StringVar(&f.revision, "revision", "", "only what holds in `REVISION`")
 	fl.StringVar(&f.side, "side", "", "only what binds `SIDE`: server or client")
+	fl.StringVar(&f.transport, "transport", "", "only what is about traffic over `TRANSPORT`: stdio, http (Streamable HTTP) or sse")
 	fl.StringVar(&f.level, "level", "may", "weakest `LEVEL` to list: must, should or may")
 	fl.BoolVar(&f.covered, "covered", false, "only what checks judge")
 	fl.BoolVar(&f.uncovered, "uncovered", false, "only what no check judges on one side or in one revision, with the reason")
@@ -72,6 +73,10 @@ func (f *requirementsFlags) entries() ([]check.Entry, error) {
 	if side != "" && side != catalogue.Server && side != catalogue.Client {
 		return nil, fmt.Errorf("--side %s: want server or client", f.side)
 	}
+	over := catalogue.Transport(f.transport)
+	if !slices.Contains([]catalogue.Transport{"", catalogue.Stdio, catalogue.HTTP, catalogue.SSE}, over) {
+		return nil, fmt.Errorf("--transport %s: want stdio, http or sse", f.transport)
+	}
 	var levels []catalogue.Level
 	switch f.level {
 	case "may":
@@ -86,7 +91,7 @@ func (f *requirementsFlags) entries() ([]check.Entry, error) {
 		return nil, fmt.Errorf("--level %s: want must, should or may", f.level)
 	}
 	return slices.DeleteFunc(check.Entries(f.revision, side), func(e check.Entry) bool {
-		return !slices.Contains(levels, e.Level) || f.covered && !e.Covered() || f.uncovered && e.Covered()
+		return !e.Carries(over) || !slices.Contains(levels, e.Level) || f.covered && !e.Covered() || f.uncovered && e.Covered()
 	}), nil
 }
 

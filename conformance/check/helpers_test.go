@@ -107,6 +107,86 @@ func TestWithMetaKeepsParams(t *testing.T) {
 	require.Equal(t, 1, strings.Count(string(merged), "_meta"))
 }
 
+func TestMisfitIsRuledOut(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type":"object","properties":{"a":{"type":"string"}}}`:                          `{"a":12345}`,
+		`{"type":"object","properties":{"a":{"type":"integer"}}}`:                         `{"a":"goldwire"}`,
+		`{"type":"object","properties":{"a":{"type":"boolean"},"b":{"type":"string"}}}`:   `{"a":"goldwire"}`,
+		`{"type":"object","properties":{"a":{"enum":["x"]},"b":{"type":"number"}}}`:       `{"b":"goldwire"}`,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}}}}`: ``,
+		`{"type":"object"}`: ``,
+		`5`:                 ``,
+	} {
+		got, ok := misfit(wire.MustRaw(schema))
+		require.Equal(t, want != "", ok, schema)
+		require.Equal(t, want, got, schema)
+		if ok {
+			s, err := validate.Compile(wire.MustRaw(schema))
+			require.NoError(t, err)
+			require.Error(t, s.Validate(wire.MustRaw(got)))
+		}
+	}
+}
+
+func TestHostileArgumentsAreJSON(t *testing.T) {
+	for _, args := range []string{`{}`, `{"a":"x","b":1}`, `{"goldwire":true}`} {
+		for _, h := range hostile {
+			_, err := wire.ParseRaw([]byte(h.make(wire.MustRaw(args))))
+			require.NoError(t, err, "%s of %s", h.name, args)
+		}
+	}
+}
+
+func TestPathsOut(t *testing.T) {
+	for _, uri := range []string{"", "test://x", "https://example.com/a", "file:", "%zz"} {
+		require.Empty(t, pathsOut(uri), uri)
+	}
+	for _, uri := range []string{"file:///srv/docs/readme.txt", "file:///readme.txt", "file://host/a/b"} {
+		paths := pathsOut(uri)
+		require.NotEmpty(t, paths, uri)
+		for _, p := range paths {
+			require.True(t, strings.HasPrefix(p, "file://"), p)
+			require.True(t, strings.HasSuffix(p, "etc/hosts"), p)
+			require.Contains(t, strings.NewReplacer("%2e", ".", "%252e", ".").Replace(p), "..")
+		}
+	}
+}
+
+func TestFlipChangesOneCharacter(t *testing.T) {
+	for _, s := range []string{"A", "z", "Z", "9", "~", "round=1", "\u00e9", "a.b-c_d=="} {
+		for i := range len(s) {
+			got := flip(s, i)
+			require.NotEqual(t, s, got)
+			_, err := wire.ParseRaw([]byte(quote(got)))
+			require.NoError(t, err)
+		}
+	}
+}
+
+func TestSecretIn(t *testing.T) {
+	for text, want := range map[string]bool{
+		`"token AKIAABCDEFGHIJKLMNOP found"`: true, `"Authorization: Bearer abcdefghijklmnop0123"`: true, `{"password":"hunter22"}`: true,
+		`"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghijklmnop"`: true, `"-----BEGIN PRIVATE KEY-----"`: true,
+		`"the password is wrong"`: false, `"bearer of bad news"`: false, `{"level":"info"}`: false, `"api_key: ****"`: false, `"password: "`: false,
+	} {
+		require.Equal(t, want, secretIn(wire.MustRaw(text)) != "", text)
+	}
+}
+
+func TestReadable(t *testing.T) {
+	require.True(t, readable([]byte("café")))
+	require.False(t, readable([]byte("caf\xe9")))
+	long := strings.Repeat("a", keptText-1) + "é"
+	require.True(t, readable([]byte(long[:keptText])), "a character that the recorder cut is no fault")
+	require.False(t, readable([]byte("\xff"+long[:keptText-1])))
+}
+
+func TestWithoutMeta(t *testing.T) {
+	require.JSONEq(t, `{"a":[1],"b":{"_meta":2}}`, string(withoutMeta(wire.MustRaw(`{ "_meta":{"x":1}, "a":[1], "b":{"_meta":2} }`))))
+	require.Equal(t, `[1]`, string(withoutMeta(wire.MustRaw(`[1]`))))
+	require.Nil(t, withoutMeta(nil))
+}
+
 func FuzzArguments(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]}`)
 	f.Add(`{"required":[1,"a"],"properties":[],"enum":{}}`)

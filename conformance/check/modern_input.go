@@ -162,7 +162,7 @@ func (d *Driver) variants(name, method, params string) {
 // tampered gives the input with a state that is not quite the one that came.
 func (d *Driver) tampered(name, method, params string) {
 	for _, spoil := range []func(s string) string{
-		func(s string) string { return s[:len(s)-1] },
+		func(s string) string { return strings.ToValidUTF8(s[:len(s)-1], "") },
 		func(s string) string { return flip(s, 0) },
 		func(s string) string { return flip(s, len(s)/2) },
 		func(s string) string { return flip(s, len(s)-1) },
