@@ -258,3 +258,32 @@ func TestEveryRevisionThroughTheBridge(t *testing.T) {
 		}
 	}
 }
+
+// TestServerOfAnUnknownRevision holds that a server whose revision nothing can be
+// converted to or from is passed on: the client decides what to make of it.
+func TestServerOfAnUnknownRevision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, client, s := bridged(t, Options{})
+		client.send(initialize)
+		for k := range 3 { // as it is, for a conversion, and as it is once more
+			server := <-s.next
+			if k == 1 {
+				require.Contains(t, server.recv(), `"server/discover"`)
+				server.send(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"?"}}`)
+				require.Contains(t, server.recv(), `"initialize"`)
+				server.send(`{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"s","version":"2"}}}`)
+				continue
+			}
+			require.Contains(t, server.recv(), `"initialize"`)
+			server.send(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"s","version":"2"}}}`)
+			if k == 0 {
+				server.over()
+				continue
+			}
+			require.Contains(t, client.recv(), `"protocolVersion":"1999-01-01"`)
+			require.Equal(t, Stats{Sessions: 1}, b.Stats())
+			expect(t, client, server, `{"jsonrpc":"2.0","id":5,"method":"x"}`, `{"jsonrpc":"2.0","id":2,"method":"x"}`)
+			expect(t, server, client, `{"jsonrpc":"2.0","id":2,"result":{}}`, `{"jsonrpc":"2.0","id":5,"result":{}}`)
+		}
+	})
+}

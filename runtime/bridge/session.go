@@ -121,31 +121,49 @@ func (b *Bridge) openRoute(ctx context.Context) (route, jsonrpc.Answer, error) {
 	if b.converting(version) {
 		return b.openConverter(ctx)
 	}
-	raw, err := b.dial(ctx, p.Service().Revision(), p.Conn())
-	if err != nil {
-		return nil, jsonrpc.Answer{}, gone(err)
-	}
-	a, err := raw.request(ctx)
+	raw, a, err := b.openPipe(ctx)
 	switch {
 	case err == nil && a.Code == 0 && b.agreed(version, a):
 		return raw, a, nil
 	case err != nil && !refused(err):
-		b.end(raw.up)
 		return nil, a, err
+	case raw != nil:
+		b.end(raw.up)
 	}
-	b.end(raw.up)
 	c, converted, cerr := b.openConverter(ctx)
 	switch {
 	case cerr == nil && converted.Code == 0:
 		b.convert(version)
 		return c, converted, nil
-	case c != nil:
-		b.end(c.upstream())
+	case err != nil || a.Code != 0:
+		return nil, a, err
 	}
-	if err == nil && a.Code == 0 { // the client has to see what it can do with this
-		return nil, converted, cerr
+	// It cannot be converted. The client has to see what it can do with the
+	// revision that the server offers.
+	raw, a, err = b.openPipe(ctx)
+	switch {
+	case err == nil && a.Code == 0:
+		return raw, a, nil
+	case raw != nil:
+		b.end(raw.up)
 	}
 	return nil, a, err
+}
+
+// openPipe passes initialize to a server as it is. The pipe is nil when that gave
+// an error.
+func (b *Bridge) openPipe(ctx context.Context) (*pipe, jsonrpc.Answer, error) {
+	p := jsonrpc.PeerOf(ctx)
+	raw, err := b.dial(ctx, p.Service().Revision(), p.Conn())
+	if err != nil {
+		return nil, jsonrpc.Answer{}, gone(err)
+	}
+	a, err := raw.request(ctx)
+	if err != nil {
+		b.end(raw.up)
+		return nil, a, err
+	}
+	return raw, a, nil
 }
 
 // refused reports whether an error is an answer of the server's.
