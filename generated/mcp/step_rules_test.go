@@ -65,7 +65,7 @@ func TestStepRules(t *testing.T) {
 			{"step20250326", "CallToolResult", "up", `{"content":[{"type":"audio","data":"AAAA","mimeType":"audio/wav"},{"type":"dream","n":1.0}]}`,
 				became{out: same}, nil, nil},
 			{"step20250326", "CallToolResult", "up", `{"content":[{"type":"audio","data":5}]}`,
-				became{out: `{"content":[]}`, lost: []string{`content[0].data: want a string, got a number`}},
+				became{out: `{"content":[]}`, lost: []string{`content[0]: data: want a string, got a number`}},
 				&became{err: `content[0].data: want a string, got a number`}, nil},
 		},
 		"audio is told in a text": {
@@ -105,7 +105,7 @@ func TestStepRules(t *testing.T) {
 				became{err: `content: 2025-06-18 has no use of tools in sampling`}, nil, nil},
 			{"step20251125", "CreateMessageParams", "down", `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"a"}},{"role":"user","content":{"type":"tool_result","toolUseId":"1","content":[]}}],"tools":[],"toolChoice":{"mode":"auto"}}`,
 				became{err: `messages[1].content: 2025-06-18 has no use of tools in sampling`}, nil,
-				&became{out: `{"maxTokens":1,"messages":[{"content":{"type":"text","text":"a"},"role":"user"}]}`, lost: []string{`messages[1].content: 2025-06-18 has no use of tools in sampling`, `toolChoice: no member of revision 2025-06-18`, `tools: no member of revision 2025-06-18`}}},
+				&became{out: `{"maxTokens":1,"messages":[{"content":{"type":"text","text":"a"},"role":"user"}]}`, lost: []string{`messages[1]: content: 2025-06-18 has no use of tools in sampling`, `toolChoice: no member of revision 2025-06-18`, `tools: no member of revision 2025-06-18`}}},
 		},
 		"older structured content is an object, and so says its schema": {
 			{"step20260728", "CallToolResult", "down", `{"resultType":"complete","content":[{"type":"text","text":"[1]"}],"structuredContent":[1]}`,
