@@ -90,6 +90,7 @@ func TestOldClientUsesTasks(t *testing.T) {
 					created, ok := errors.AsType[*v20251125.TaskCreated](err)
 					require.True(t, ok, "%v", err)
 					require.Equal(t, v20251125.TaskStatusWorking, created.Task.Status, "every task begins so")
+					require.Equal(t, v20251125.TaskStatusWorking, created.Task.Status, "whatever has become of it")
 					return created.Task.TaskID
 				}
 				id := start("slow")

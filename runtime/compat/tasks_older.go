@@ -59,6 +59,7 @@ func (d *down) serveTasks(out *older.Server) {
 			if err != nil {
 				return nil, err
 			}
+			t.Status = older.TaskStatusWorking // as every task begins
 			return nil, older.NewTaskCreated(*t)
 		case err == nil && wanted != nil:
 			return nil, d.over(ctx, wanted, r)
