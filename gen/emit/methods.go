@@ -236,7 +236,16 @@ func (g *printer) metaMethods(f *jen.File, t *ir.Type) {
 				b.If(
 					jen.List(got, jen.Id("ok")).Op(":=").Add(m).Dot(from).Assert(jen.Op("*").Id(fl.Type.Name)),
 					jen.Id("ok").Op("&&").Add(got).Op("!=").Nil().Op("&&").Add(cond),
-				).Block(v.Clone().Op("=").Add(value))
+				).BlockFunc(func(b *jen.Group) {
+					b.Add(v.Clone().Op("=").Add(value))
+					version := field(t, metaVersion)
+					if ext := field(g.typ(fl.Type.Name), "extensions"); fl.JSON == metaClientCaps && len(g.p.Extensions) > 0 && ext != nil && version != nil && version.Required {
+						b.If(x().Dot(version.Name).Op("!=").Lit("")).Block( // before it is set below: members go by name
+							jen.Comment("passed on for a client that declares none: what they bring would reach it"),
+							v.Clone().Dot(ext.Name).Op("=").Nil(),
+						)
+					}
+				})
 			}
 		}
 	})
@@ -531,7 +540,7 @@ func (g *printer) taskByType(f *jen.File) {
 	const name = "TaskCreated"
 	docf(f, "%s is a result that stands for another one that will come later: the server goes on with the call as a task. A handler returns one as its "+
 		"error, and so does a call. Only a client that declared the extension %s with the request is given one; for any other "+
-		"the request is answered with jsonrpc.CodeMissingClientCapability.", name, t.Extension)
+		"the request is answered with jsonrpc.CodeMissingClientCapability, so ask Peer(ctx) before the task begins.", name, t.Extension)
 	f.Type().Id(name).Struct(jen.Id(t.Name))
 	docf(f, "New%s says that a task was made. It has to be found by its id already.", name)
 	f.Func().Id("New" + name).Params(jen.Id("task").Id(task.Name)).Op("*").Id(name).Block(

@@ -339,7 +339,11 @@ func CallRoundsTask[R, I, T, P any, PR interface {
 			return localResult[R, PR](ctx, c, method, params)
 		}
 		o := new(roundOutcome[R, I, T, PR, PI, PT])
-		o.declared = c.declares(ctx, PT(nil).ClientCapability())
+		if params != nil {
+			o.declared = c.declares(params.Metadata(), PT(nil).ClientCapability())
+		} else {
+			o.declared = c.declares(Metadata{}, PT(nil).ClientCapability())
+		}
 		if err := callInto(ctx, c, method, o, params); err != nil {
 			return nil, err
 		}
@@ -355,17 +359,21 @@ func CallRoundsTask[R, I, T, P any, PR interface {
 	})
 }
 
-// declares reports whether the calls of a client declare a capability. What is
-// passed on for a client of our own declares what that one does.
-func (c *Conn) declares(ctx context.Context, path string) bool {
+// declares reports whether a call declares an extension: by the _meta of its own
+// params, else by that of the connection, unless it is passed on for a client
+// that declares nothing.
+func (c *Conn) declares(own Metadata, path string) bool {
 	if c == nil {
 		return false
 	}
-	c.mu.Lock()
-	caps := c.meta.ClientCapabilities
-	c.mu.Unlock()
-	if in := inboundOf(ctx); in != nil && declaresNothing(caps) {
-		return advertised(in.declared(), path)
+	caps := own.ClientCapabilities
+	if caps == nil || declaresNothing(caps) {
+		if own.ProtocolVersion != "" {
+			return false
+		}
+		c.mu.Lock()
+		caps = c.meta.ClientCapabilities
+		c.mu.Unlock()
 	}
 	return caps != nil && advertised(caps.AppendJSON(nil), path)
 }

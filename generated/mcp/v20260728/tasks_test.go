@@ -342,9 +342,16 @@ func TestTasksOfAServerThatIsServedAgain(t *testing.T) {
 		require.True(t, ok, "%v", err)
 		require.Equal(t, jsonrpc.CodeInvalidParams, e.Code)
 
-		plain := connect(t, behind.Server, mcp.Client{})
-		_, err = plain.CallTool(t.Context(), &mcp.CallToolParams{Name: "always a task"})
-		lacksTasks(t, err)
+		// What the client in front does not declare the one behind does not either,
+		// in what it passes on.
+		for _, c := range []mcp.Client{{}, {Elicit: answers().Elicit}} {
+			plain := connect(t, behind.Server, c)
+			res, err := plain.CallTool(t.Context(), &mcp.CallToolParams{Name: "slow"})
+			require.NoError(t, err)
+			require.Equal(t, "done at once", res.Content[0].(*mcp.TextContent).Text)
+			_, err = plain.CallTool(t.Context(), &mcp.CallToolParams{Name: "always a task"})
+			lacksTasks(t, err)
+		}
 	})
 }
 
