@@ -555,6 +555,10 @@ func (x *RequestMeta) metadata() (m jsonrpc.Metadata) {
 func (x *RequestMeta) setMetadata(m jsonrpc.Metadata) {
 	if v, ok := m.ClientCapabilities.(*ClientCapabilities); ok && v != nil && x.ClientCapabilities.isZero() {
 		x.ClientCapabilities = *v
+		if x.ProtocolVersion != "" {
+			// passed on for a client that declares none: what they bring would reach it
+			x.ClientCapabilities.Extensions = nil
+		}
 	}
 	if x.ProtocolVersion == "" {
 		x.ProtocolVersion = m.ProtocolVersion
@@ -831,7 +835,8 @@ func (x *InputRequiredError) State() (string, bool) {
 // server goes on with the call as a task. A handler returns one as its error,
 // and so does a call. Only a client that declared the extension
 // io.modelcontextprotocol/tasks with the request is given one; for any other
-// the request is answered with jsonrpc.CodeMissingClientCapability.
+// the request is answered with jsonrpc.CodeMissingClientCapability, so ask
+// Peer(ctx) before the task begins.
 type TaskCreated struct {
 	CreateTaskResult
 }
