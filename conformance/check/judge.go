@@ -229,7 +229,7 @@ func (c *Case) Proper(method string, fn func(req, a *Frame)) {
 }
 
 // improper begin the names of steps whose requests are wrong on purpose.
-var improper = []string{"call-missing/", "call-wrong/", "tools/", "prompts/", "resources/", "undeclared/", "input/wrong-type/", "input/misfit/", "input/tampered/", "hostile/"}
+var improper = []string{"call-missing/", "call-wrong/", "tools/", "prompts/", "resources/", "undeclared/", "input/wrong-type/", "input/misfit/", "input/tampered/", "input/foreign/", "hostile/"}
 
 // Results calls fn for every result that answers a request for a method, in
 // any session of the revision.

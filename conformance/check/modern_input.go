@@ -265,7 +265,11 @@ func modernInputProbes() []Probe {
 			Name: "questions that are answered wrongly", Since: firstModern, Profile: Declared, Needs: []string{"tools"},
 			Run: func(d *Driver) {
 				tampered := 0
+				var keeping []call // tools that give a state
 				for i, t := range d.askingTools() {
+					if t.state {
+						keeping = append(keeping, t.call)
+					}
 					if i < maxVariants {
 						d.variants("tools/call/"+t.name, "tools/call", t.params)
 					}
@@ -282,6 +286,19 @@ func modernInputProbes() []Probe {
 						d.Await(asked...)
 						d.Fence()
 					}
+				}
+				if len(keeping) > 1 {
+					one, other := keeping[0], keeping[1]
+					d.Step("input/again/tools/call/" + one.name)
+					first := d.Ask("tools/call", one.params)
+					d.Patient(first)
+					state := d.AnswerTo(first).result().Get("requestState")
+					d.retry("tools/call/"+other.name, "foreign", "tools/call", other.params, func(a *Frame) (string, string) {
+						if state == nil || wire.Equal(state, a.Result.Get("requestState")) {
+							return "", ""
+						}
+						return reply(a), string(state)
+					})
 				}
 			},
 		},
@@ -717,6 +734,15 @@ func modernInputChecks() []Check {
 			Requirements: []string{"modern/mrtr-state-integrity"},
 			Judge: func(c *Case) {
 				c.retries("input/tampered/", func(_, a *Frame) {
+					c.want(a, turnedDown(a), "an error, or the question again", sayHow(a))
+				})
+			},
+		},
+		{
+			ID: "input-state-bound", Title: "a state that was given for another request is refused", Layer: Protocol,
+			Requirements: []string{"modern/mrtr-state-bound-to-request"},
+			Judge: func(c *Case) {
+				c.retries("input/foreign/", func(_, a *Frame) {
 					c.want(a, turnedDown(a), "an error, or the question again", sayHow(a))
 				})
 			},

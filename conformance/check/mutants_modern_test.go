@@ -157,6 +157,7 @@ var modernMutants = map[string]mutant{
 	"elicitation-content-checked": {server: give("tools/call", `"name":12345`, `{"content":[],"resultType":"complete"}`)},
 	"elicitation-refusal-handled": {server: dieOn(`"decline"`)},
 	"input-state-integrity":       {server: give("tools/call", `"requestState":"round-`, `{"content":[],"resultType":"complete"}`)},
+	"input-state-bound":           {server: give("tools/call", `"requestState":"round-1"`, `{"content":[],"resultType":"complete"}`)},
 	"input-abandoned-survived":    {server: server{Input: abandoned}},
 
 	"sampling-context-avoided":           {server: swap("tools/call", `"maxTokens":10`, `"maxTokens":10,"includeContext":"thisServer"`)},

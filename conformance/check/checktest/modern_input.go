@@ -10,6 +10,7 @@ import (
 const (
 	metaTrace = `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01","tracestate":"a=1,b=2","baggage":"k=v"`
 	askState  = `"round-1"`
+	alsoState = `"other-1"` // that of the tool ask-too
 )
 
 // special answers what a stateless revision answers in its own way; both empty
@@ -22,21 +23,24 @@ func (c *Conn) special(r *Request) (string, error) {
 	switch {
 	case r.Method == "tools/list":
 		return c.page(r, "tools", append(c.tools(r),
+			`{"name":"ask-too","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`,
 			`{"name":"region","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"inner":{"type":"object","properties":{"level":{"type":"integer","x-mcp-header":"Level"}}}}},"annotations":{"readOnlyHint":true}}`))
 	case r.Method == "tools/call" && name == "region":
 		return `{"content":[{"type":"text","text":"here"}],"resultType":"complete","_meta":{` + metaTrace + `,"` + metaServer + `":` + serverInfo("2026-07-28") + `}}`, nil
 	case r.Method == "tools/call" && name == "ask":
-		return c.question(r)
+		return c.question(r, askState)
+	case r.Method == "tools/call" && name == "ask-too":
+		return c.question(r, alsoState)
 	}
 	return "", nil
 }
 
 // question asks for all that the client of this request can give, and again
 // for what it did not give.
-func (c *Conn) question(r *Request) (string, error) {
+func (c *Conn) question(r *Request, own string) (string, error) {
 	caps := r.Meta.Get(metaCaps)
 	given := r.Params.Get("inputResponses")
-	if state := r.Params.Get("requestState"); state != nil && given != nil && string(state) != askState {
+	if state := r.Params.Get("requestState"); state != nil && given != nil && string(state) != own {
 		return "", fail(-32602, "no such state")
 	} else if state == nil {
 		given = nil
@@ -86,6 +90,6 @@ func (c *Conn) question(r *Request) (string, error) {
 	case len(in) == 0:
 		return `{"content":[{"type":"text","text":"thank you"}]}`, nil
 	}
-	return `{"resultType":"input_required","inputRequests":{` + strings.Join(in, ",") + `},"requestState":` + askState +
+	return `{"resultType":"input_required","inputRequests":{` + strings.Join(in, ",") + `},"requestState":` + own +
 		`,"_meta":{"` + metaServer + `":` + serverInfo("2026-07-28") + `}}`, nil
 }
