@@ -697,11 +697,14 @@ func (l *Link) repeatable(x *flight) bool {
 }
 
 // broken reports whether an error is a connection or a stream that broke, so
-// that nothing is known of the request.
+// that nothing is known of the request: that to the server, or the one behind a
+// gateway, which then says so (502, 504).
 func broken(err error) bool {
 	switch e := err.(type) {
 	case *RequestError:
 		return true
+	case *StatusError:
+		return e.Status == http.StatusBadGateway || e.Status == http.StatusGatewayTimeout
 	case *NoAnswerError:
 		return e.Err != nil && !errors.Is(e.Err, jsonrpc.ErrTooLong)
 	}

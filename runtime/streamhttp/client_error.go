@@ -147,8 +147,9 @@ func (e *NoAnswerError) Passes() (time.Duration, bool) {
 	return 0, e.Err != nil && !errors.Is(e.Err, jsonrpc.ErrTooLong)
 }
 
-// OutcomeUnknownError is a call whose connection broke after the server may
-// have got it. It was not made again, since it may not be safe to make twice.
+// OutcomeUnknownError is a call whose connection, to the server or behind a
+// gateway (502, 504), broke after the server may have got it. It was not made
+// again, since it may not be safe to make twice.
 // errors.Is(err, ErrOutcomeUnknown).
 type OutcomeUnknownError struct {
 	Method string // "tools/call"

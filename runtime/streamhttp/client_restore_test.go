@@ -430,3 +430,54 @@ func TestConnectionThatDiedIdle(t *testing.T) {
 		})
 	}
 }
+
+// TestGatewayThatLostTheServer: 502 and 504 say of the connection behind the
+// gateway what a broken connection says of the one in front of it; 503 says that
+// nothing was done.
+func TestGatewayThatLostTheServer(t *testing.T) {
+	for _, c := range []struct {
+		status  int
+		tool    string
+		legacy  bool
+		unknown bool
+		posts   int
+		ok      bool
+	}{
+		{502, "plain", false, true, 1, false},
+		{504, "plain", false, true, 1, false},
+		{502, "plain", true, true, 1, false},
+		{504, "plain", true, true, 1, false},
+		{502, "reads", false, false, 2, true},
+		{504, "again", false, false, 2, true},
+		{503, "plain", false, false, 1, false},
+		{500, "plain", true, false, 1, false},
+		{503, "reads", false, false, 1, false},
+	} {
+		bubble(t, fmt.Sprint(c.status, " ", c.tool, " legacy: ", c.legacy), func(t *testing.T, s *script, e *Endpoint) {
+			s.on["tools/call"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
+				if m.n == 0 {
+					reply(w, c.status, "text/html", "<html>")
+					return
+				}
+				goodServer(w, r, m)
+			}
+			var err error
+			if c.legacy {
+				err = call(connect(t, e, legacy.Client{}))
+			} else {
+				r := connectModern(t, e, modern.Client{})
+				_, lerr := r.ListTools(t.Context(), nil)
+				require.NoError(t, lerr)
+				err = callModern(r, c.tool, "")
+			}
+			require.Equal(t, c.ok, err == nil, "%v", err)
+			require.Equal(t, c.unknown, errors.Is(err, ErrOutcomeUnknown), "%v", err)
+			require.Len(t, s.of("tools/call"), c.posts)
+			if !c.ok {
+				var se *StatusError
+				require.ErrorAs(t, err, &se)
+				require.Equal(t, c.status, se.Status)
+			}
+		})
+	}
+}

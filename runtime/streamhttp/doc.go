@@ -8,6 +8,8 @@
 //
 //	http.Handle("/mcp", streamhttp.NewHandler(server))
 //
+// CORS in front of it lets pages of other origins in.
+//
 // # Clients
 //
 // An Endpoint is a dialer for every revision.
@@ -28,7 +30,8 @@
 //     request again with a new id if that is a read, or a call of a tool that is
 //     marked read-only or idempotent. Other calls fail with an
 //     OutcomeUnknownError.
-//   - It begins a session that the server has forgotten (404) again.
+//   - It begins a session that the server has forgotten (404) again, and asks the
+//     new one for the log level and the subscriptions of the old one.
 //   - It falls back on HTTP+SSE where a server refuses initialize in the way
 //     that servers of that transport do.
 //   - It follows redirects within the origin and no others.
