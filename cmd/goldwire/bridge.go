@@ -165,7 +165,7 @@ func (f *bridgeFlags) serve(ctx context.Context, b *bridge.Bridge, log *slog.Log
 		mux.Handle("/mcp", h)
 		mux.Handle("/sse", old)
 		mux.Handle(messages, old)
-		return mux
+		return streamhttp.CORS(mux, f.origins)
 	})
 }
 

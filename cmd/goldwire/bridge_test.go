@@ -2,7 +2,10 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"io"
+	"log/slog"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +16,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/runtime/bridge"
+	"github.com/goldwire/goldwire/runtime/jsonl"
 )
 
 // TestBridgeScripts runs the commands that connect to servers as their users do.
@@ -129,6 +135,37 @@ func command(ts *testscript.TestScript, args []string) *exec.Cmd {
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "TMPDIR=" + ts.Getenv("TMPDIR"), "GORACE=" + ts.Getenv("GORACE"), "TOKEN=" + ts.Getenv("TOKEN")}
 	return cmd
+}
+
+// TestBridgeAndPages holds that pages of the origins that are named may use the
+// bridge, and no others.
+func TestBridgeAndPages(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	b := bridge.New(jsonl.Command("no-such-server"), bridge.Options{Logger: slog.New(slog.DiscardHandler)})
+	f := bridgeFlags{listen: ":0", origins: []string{"https://app.example"}, maxSessions: 1}
+	out, w := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- f.serve(ctx, b, slog.New(slog.DiscardHandler), w) }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.Regexp(t, `^serving at http://127\.0\.0\.1:[0-9]+/mcp, HTTP\+SSE at http://127\.0\.0\.1:[0-9]+/sse\n$`, line)
+	base := regexp.MustCompile(`http://[^/]+`).FindString(line)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for _, path := range []string{"/mcp", "/sse"} {
+		for origin, want := range map[string]int{"https://app.example": http.StatusNoContent, "https://evil.example": http.StatusForbidden} {
+			req, err := http.NewRequest(http.MethodOptions, base+path, nil)
+			require.NoError(t, err)
+			req.Header.Set("Origin", origin)
+			req.Header.Set("Access-Control-Request-Method", "POST")
+			res, err := client.Do(req)
+			require.NoError(t, err)
+			require.NoError(t, res.Body.Close())
+			require.Equal(t, want, res.StatusCode, "%s from %s", path, origin)
+		}
+	}
+	cancel()
+	require.NoError(t, <-served)
+	require.NoError(t, b.Close(t.Context()))
 }
 
 // TestHeadersOf holds what a header on the command line may be, and that no error
