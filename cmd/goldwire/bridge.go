@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"regexp"
@@ -159,6 +160,9 @@ func (f *bridgeFlags) serve(ctx context.Context, b *bridge.Bridge, log *slog.Log
 			<-over
 		}
 	}()
+	if at, ok := l.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+		log.Warn("other machines can reach this address, and nobody is asked who they are")
+	}
 	fmt.Fprintf(out, "serving at http://%s/mcp, HTTP+SSE at http://%[1]s/sse\n", l.Addr())
 	return streamhttp.Serve(ctx, l, h, func(h http.Handler) http.Handler {
 		mux := http.NewServeMux()

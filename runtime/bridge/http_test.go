@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +51,7 @@ func recorded(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, 
 // TestStdioToHTTP holds that a client on stdin and stdout reaches a server over
 // HTTP byte for byte, with the headers of the session and those of the user.
 func TestStdioToHTTP(t *testing.T) {
+	var initialized, early atomic.Bool
 	url, got := recorded(t, func(w http.ResponseWriter, r *http.Request, body string) {
 		w.Header().Set("Content-Type", "application/json")
 		switch {
@@ -59,10 +61,15 @@ func TestStdioToHTTP(t *testing.T) {
 			w.Header().Set("Mcp-Session-Id", "sess")
 			fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`)
 		case strings.Contains(body, `"tools/call"`):
+			early.Store(!initialized.Load())
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprint(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":2,\"progress\":1.0}}\n\n"+
 				"data: {\"jsonrpc\":\"2.0\",\"id\":\"s\",\"method\":\"roots/list\"}\n\n")
 			fmt.Fprint(w, "data: {\"jsonrpc\":\"2.0\", \"id\":2,\"result\":{\"n\":1.50},\"x\":0}\n\n")
+		case strings.Contains(body, `"notifications/initialized"`):
+			<-time.After(20 * time.Millisecond) // longer than a stdio link waits for a handler
+			w.WriteHeader(http.StatusAccepted)
+			initialized.Store(true)
 		default:
 			w.WriteHeader(http.StatusAccepted)
 		}
@@ -86,6 +93,7 @@ func TestStdioToHTTP(t *testing.T) {
 		}
 		return false
 	}, 5*time.Second, time.Millisecond)
+	require.False(t, early.Load(), "no request overtakes notifications/initialized")
 	for _, s := range got() {
 		require.Equal(t, "Bearer secret", s.header.Get("Authorization"))
 		if !strings.Contains(s.body, `"initialize"`) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -17,6 +18,9 @@ type pipe struct {
 	down *jsonrpc.Conn // the one client; nil where several share the server
 	asks *lane         // requests of clients
 	back *lane         // requests of the server; of one client only
+	// order is held while the server is told that the client is initialized, which
+	// no request of the client's may overtake.
+	order sync.RWMutex
 	// tell gets what a shared server says of its own accord; nil drops it.
 	tell func(method string, msg []byte)
 }
@@ -61,6 +65,7 @@ func (p *pipe) upstream() *jsonrpc.Conn { return p.up }
 
 // request passes a client's request up.
 func (p *pipe) request(ctx context.Context) (jsonrpc.Answer, error) {
+	p.initialized()
 	r := handled(ctx)
 	call := ctx
 	if r.method == methodListen {
@@ -75,6 +80,12 @@ func (p *pipe) request(ctx context.Context) (jsonrpc.Answer, error) {
 		return ended(r.id), nil
 	}
 	return a, gone(err)
+}
+
+// initialized waits while the server is being told that the client is.
+func (p *pipe) initialized() {
+	p.order.RLock()
+	defer p.order.RUnlock()
 }
 
 // listening is the context of a subscription.
@@ -100,6 +111,10 @@ func (p *pipe) notification(ctx context.Context) {
 	case methodProgress:
 		err = p.progress(ctx, p.back, p.asks, msg)
 	default:
+		if peer.Method() == methodInitialized {
+			p.order.Lock()
+			defer p.order.Unlock()
+		}
 		if p.asks.lines {
 			msg = oneLine(bytes.Clone(msg))
 		}
