@@ -23,7 +23,9 @@ func BenchmarkSteps(b *testing.B) {
 	args := wire.Raw(`{"city":"Berlin","days":3}`)
 
 	b.Run("2025-11-25 for 2025-06-18", func(b *testing.B) {
-		s := v20251125.Server{CallTool: func(context.Context, *v20251125.CallToolParams) (*v20251125.CallToolResult, error) { return result, nil }}
+		s := v20251125.Server{CallTool: func(context.Context, *v20251125.CallToolParams) (*v20251125.CallToolResult, error) {
+			return result, nil
+		}}
 		old := step20251125.DowngradeServer(s)
 		p := &v20250618.CallToolParams{Name: "forecast", Arguments: args}
 		b.ReportAllocs()
@@ -34,7 +36,9 @@ func BenchmarkSteps(b *testing.B) {
 	})
 	newest := &v20260728.CallToolResult{Content: []v20260728.ContentBlock{&v20260728.TextContent{Text: "one"}, &v20260728.TextContent{Text: "two"}, &v20260728.TextContent{Text: "three"}}, StructuredContent: wire.Raw(`{"n":1}`)}
 	b.Run("2026-07-28 for 2025-11-25", func(b *testing.B) {
-		s := v20260728.Server{CallTool: func(context.Context, *v20260728.CallToolParams) (*v20260728.CallToolResult, error) { return newest, nil }}
+		s := v20260728.Server{CallTool: func(context.Context, *v20260728.CallToolParams) (*v20260728.CallToolResult, error) {
+			return newest, nil
+		}}
 		old := step20260728.DowngradeServer(s)
 		p := &v20251125.CallToolParams{Name: "forecast", Arguments: args}
 		ctx := wire.WithEnv(ctx, &wire.Env{Meta: &v20260728.RequestMeta{ProtocolVersion: v20260728.Revision}})
@@ -45,7 +49,9 @@ func BenchmarkSteps(b *testing.B) {
 		}
 	})
 	b.Run("2025-11-25 for 2026-07-28", func(b *testing.B) {
-		s := v20251125.Server{CallTool: func(context.Context, *v20251125.CallToolParams) (*v20251125.CallToolResult, error) { return result, nil }}
+		s := v20251125.Server{CallTool: func(context.Context, *v20251125.CallToolParams) (*v20251125.CallToolResult, error) {
+			return result, nil
+		}}
 		young := step20260728.UpgradeServer(s)
 		p := &v20260728.CallToolParams{Name: "forecast", Arguments: args}
 		b.ReportAllocs()
