@@ -238,12 +238,8 @@ func (g *printer) metaMethods(f *jen.File, t *ir.Type) {
 					jen.Id("ok").Op("&&").Add(got).Op("!=").Nil().Op("&&").Add(cond),
 				).BlockFunc(func(b *jen.Group) {
 					b.Add(v.Clone().Op("=").Add(value))
-					version := field(t, metaVersion)
-					if ext := field(g.typ(fl.Type.Name), "extensions"); fl.JSON == metaClientCaps && len(g.p.Extensions) > 0 && ext != nil && version != nil && version.Required {
-						b.If(x().Dot(version.Name).Op("!=").Lit("")).Block( // before it is set below: members go by name
-							jen.Comment("passed on for a client that declares none: what they bring would reach it"),
-							v.Clone().Dot(ext.Name).Op("=").Nil(),
-						)
+					if ext := field(g.typ(fl.Type.Name), "extensions"); fl.JSON == metaClientCaps && len(g.p.Extensions) > 0 && ext != nil {
+						b.If(m.Clone().Dot("PassedOn")).Block(v.Clone().Dot(ext.Name).Op("=").Nil())
 					}
 				})
 			}

@@ -894,12 +894,19 @@ func withMetadata[P any, PP Params[P]](c *Conn, w *call, params PP) wire.Appende
 		// whoever made it can perhaps, and gets what is asked.
 		m.ClientCapabilities = nil
 	}
+	m.PassedOn = params != nil && passedOn(w.relayed, params.Metadata())
 	q := PP(new(P))
 	if params != nil {
 		*q = *params
 	}
 	q.SetMetadata(m)
 	return q
+}
+
+// passedOn reports whether params are those of the request that is handled, with
+// what its client declares.
+func passedOn(in *inbound, own Metadata) bool {
+	return in != nil && in.ex != nil && in.svc.rules.Stateless && in.svc.o.Side == ServerSide && own.ProtocolVersion != ""
 }
 
 // declaresNothing reports whether capabilities are empty.

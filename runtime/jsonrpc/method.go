@@ -83,6 +83,10 @@ type Metadata struct {
 	ClientInfo         wire.Appender // the generated type's pointer, or nil
 	ClientCapabilities wire.Appender // the generated type's pointer, or nil
 	SubscriptionID     ID            // io.modelcontextprotocol/subscriptionId
+	// PassedOn is told to SetMetadata alone: the params are those of another
+	// client's request, which may declare less. Extensions, whose results would
+	// reach that client, are then not declared for it.
+	PassedOn bool
 }
 
 // Params is what generated params types implement.

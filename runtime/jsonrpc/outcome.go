@@ -339,11 +339,11 @@ func CallRoundsTask[R, I, T, P any, PR interface {
 			return localResult[R, PR](ctx, c, method, params)
 		}
 		o := new(roundOutcome[R, I, T, PR, PI, PT])
+		var own Metadata
 		if params != nil {
-			o.declared = c.declares(params.Metadata(), PT(nil).ClientCapability())
-		} else {
-			o.declared = c.declares(Metadata{}, PT(nil).ClientCapability())
+			own = params.Metadata()
 		}
+		o.declared = c.declares(ctx, own, PT(nil).ClientCapability())
 		if err := callInto(ctx, c, method, o, params); err != nil {
 			return nil, err
 		}
@@ -362,13 +362,13 @@ func CallRoundsTask[R, I, T, P any, PR interface {
 // declares reports whether a call declares an extension: by the _meta of its own
 // params, else by that of the connection, unless it is passed on for a client
 // that declares nothing.
-func (c *Conn) declares(own Metadata, path string) bool {
+func (c *Conn) declares(ctx context.Context, own Metadata, path string) bool {
 	if c == nil {
 		return false
 	}
 	caps := own.ClientCapabilities
 	if caps == nil || declaresNothing(caps) {
-		if own.ProtocolVersion != "" {
+		if in := inboundOf(ctx); in != nil && in.c != c && passedOn(in, own) {
 			return false
 		}
 		c.mu.Lock()
