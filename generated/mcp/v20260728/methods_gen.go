@@ -555,8 +555,7 @@ func (x *RequestMeta) metadata() (m jsonrpc.Metadata) {
 func (x *RequestMeta) setMetadata(m jsonrpc.Metadata) {
 	if v, ok := m.ClientCapabilities.(*ClientCapabilities); ok && v != nil && x.ClientCapabilities.isZero() {
 		x.ClientCapabilities = *v
-		if x.ProtocolVersion != "" {
-			// passed on for a client that declares none: what they bring would reach it
+		if m.PassedOn {
 			x.ClientCapabilities.Extensions = nil
 		}
 	}
