@@ -25,13 +25,14 @@ type pipe struct {
 	tell func(method string, msg []byte)
 }
 
-// dial opens a pipe for clients of a revision.
-func (b *Bridge) dial(ctx context.Context, rev string, down *jsonrpc.Conn) (*pipe, error) {
+// dial opens a pipe for clients of a revision: for the one that down is, or for
+// several; tell is that of pipe.
+func (b *Bridge) dial(ctx context.Context, rev string, down *jsonrpc.Conn, tell func(method string, msg []byte)) (*pipe, error) {
 	l, err := b.d.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &pipe{b: b, down: down}
+	p := &pipe{b: b, down: down, tell: tell}
 	o := b.options()
 	if down == nil {
 		o.MaxInFlight = manyInFlight // subscriptions are among them
@@ -120,7 +121,7 @@ func (p *pipe) notification(ctx context.Context) {
 		}
 		err = jsonrpc.SendMessage(ctx, p.up, msg)
 	}
-	p.lost(peer.Method(), err)
+	p.b.lost(peer.Method(), err)
 }
 
 // progress passes progress on a request of lane l on to who made it; along is the
@@ -237,7 +238,7 @@ func (p *pipe) about(call jsonrpc.ID, method string) *passing {
 // Notification passes a notification of the server down.
 func (p *pipe) Notification(ctx context.Context) {
 	peer := jsonrpc.PeerOf(ctx)
-	p.lost(peer.Method(), p.notify(ctx, peer))
+	p.b.lost(peer.Method(), p.notify(ctx, peer))
 }
 
 func (p *pipe) notify(ctx context.Context, peer jsonrpc.Peer) error {
@@ -327,9 +328,9 @@ func (p *pipe) cancelled(ctx context.Context, msg []byte) error {
 }
 
 // lost says that a notification could not be passed on.
-func (p *pipe) lost(method string, err error) {
+func (b *Bridge) lost(method string, err error) {
 	if err != nil {
-		p.b.log.Debug("a notification was not passed on", "method", method, "err", err)
+		b.log.Debug("a notification was not passed on", "method", method, "err", err)
 	}
 }
 

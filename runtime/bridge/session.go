@@ -154,7 +154,7 @@ func (b *Bridge) openRoute(ctx context.Context) (route, jsonrpc.Answer, error) {
 // an error.
 func (b *Bridge) openPipe(ctx context.Context) (*pipe, jsonrpc.Answer, error) {
 	p := jsonrpc.PeerOf(ctx)
-	raw, err := b.dial(ctx, p.Service().Revision(), p.Conn())
+	raw, err := b.dial(ctx, p.Service().Revision(), p.Conn(), nil)
 	if err != nil {
 		return nil, jsonrpc.Answer{}, gone(err)
 	}

@@ -150,7 +150,7 @@ func (b *Bridge) startStateless(ctx context.Context) (route, error) {
 	if b.converting(rev) {
 		return b.startConverter(ctx)
 	}
-	p, err := b.dial(ctx, rev, nil)
+	p, err := b.dial(ctx, rev, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -207,6 +207,7 @@ func (b *Bridge) info() []byte {
 // the handshake, and each client gets the server's answer to it.
 type party struct {
 	*pipe
+	b       *Bridge
 	answer  jsonrpc.Answer // to initialize
 	version string         // that it names
 
@@ -217,12 +218,12 @@ type party struct {
 // startShared starts a server that sessions share.
 func (b *Bridge) startShared(ctx context.Context) (route, error) {
 	rev := revision.LatestStateful()
-	p, err := b.dial(ctx, rev, nil)
+	y := &party{b: b, members: map[*jsonrpc.Conn]map[string]bool{}}
+	p, err := b.dial(ctx, rev, nil, y.tell)
 	if err != nil {
 		return nil, err
 	}
-	y := &party{pipe: p, members: map[*jsonrpc.Conn]map[string]bool{}}
-	p.tell = y.tell
+	y.pipe = p
 	params := wire.AppendString([]byte(`{"protocolVersion":`), rev)
 	params = append(append(append(params, `,"capabilities":{},"clientInfo":`...), b.info()...), '}')
 	y.answer, err = jsonrpc.CallMessage(jsonrpc.WithCallOptions(ctx, jsonrpc.CallOptions{Timeout: new(handshakeTimeout)}), p.up, &jsonrpc.MessageCall{
@@ -390,7 +391,7 @@ func (y *party) tell(method string, msg []byte) {
 	}
 	y.mu.Unlock()
 	for _, c := range to {
-		y.lost(method, jsonrpc.SendMessage(overContext, c, msg))
+		y.b.lost(method, jsonrpc.SendMessage(overContext, c, msg))
 	}
 }
 
