@@ -115,6 +115,7 @@ var sharedMutants = map[string]mutant{
 	"features-advertised":      {server: without(give("prompts/list", "", `{"prompts":[]}`), "prompts")},
 	"tool-name-case/legacy":    {rev: "2025-11-25", server: give("tools/call", `"HELLO"`, `{"content":[]}`)},
 	"cancelled-stops":          {server: mute(`"reason":"a probe"}`)},
+	"tool-failure-as-result":   {server: refuse("tools/call", `"name":"picture"`, -32603)},
 	"template-filled-in":       {server: refuse("resources/read", "test://item/one", -32002)},
 	"hostile-arguments":        {server: dieOn(`[null,{"a":1e308}]`)},
 	"hostile-arguments/long":   {server: mute(`AAAAAAAAAA`)},

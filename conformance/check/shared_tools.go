@@ -236,6 +236,28 @@ func toolChecks() []Check {
 			},
 		},
 		{
+			ID: "tool-failure-as-result", Title: "a tool that fails gives a result with isError", Layer: Feature, Needs: []string{"tools"}, Soft: true,
+			Requirements: []string{"legacy/tools-execution-error", "modern/tools-call-execution-error"},
+			Judge: func(c *Case) {
+				c.Results("tools/call", func(_, a *Frame) {
+					if isError(a) {
+						c.Saw()
+					}
+				})
+				for _, prefix := range []string{"call/", "declared/call/", "full/call/"} {
+					for _, s := range c.StepsOf(prefix) {
+						for _, req := range s.Sent() {
+							// Arguments that fit the tool were given: what failed is the tool.
+							a := s.Trace.Answer(req)
+							if code, ok := a.Code(); ok && code == -32603 {
+								c.Broken(a, "a result with isError", outcome(a))
+							}
+						}
+					}
+				}
+			},
+		},
+		{
 			ID: "tool-input-schema", Title: "inputSchema is an object schema", Layer: Feature, Needs: []string{"tools"},
 			Requirements: []string{"legacy/tools-list-shape", "modern/tools-input-schema-object"},
 			Judge: func(c *Case) {
