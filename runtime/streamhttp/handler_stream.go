@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
@@ -28,7 +27,7 @@ const signs = 256
 // was cut, and for one that is to fetch it later. An answer that cannot be
 // written to its end ends the response in a way that the client notices.
 func (p *post) ReplyStream(ctx context.Context, write func(io.Writer) error) (err error) {
-	a := &pieces{p: p, ctx: ctx}
+	a := &pieces{p: p, ctx: ctx, turn: make(chan struct{}, 1)}
 	defer func() {
 		a.stop()
 		if a.out != nil {
@@ -67,9 +66,11 @@ type pieces struct {
 	ctx   context.Context
 	alive *time.Timer // nil without keep-alives
 
-	mu    sync.Mutex // of what follows: the timer writes too
-	over  bool       // the timer must not any more
-	wrote time.Time  // when something went out last
+	// turn holds a value for whoever uses what follows: the timer writes too. It
+	// is no mutex since a write may last.
+	turn  chan struct{}
+	over  bool      // the timer must not any more
+	wrote time.Time // when something went out last
 	buf   []byte
 	whole bool    // all of it is to be collected
 	out   *outlet // once it has begun
@@ -82,25 +83,27 @@ func (a *pieces) start() {
 	if period <= 0 {
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.turn <- struct{}{}
+	defer a.yield()
 	a.wrote = time.Now()
 	a.alive = time.AfterFunc(period, a.sign)
 }
 
 func (a *pieces) stop() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.turn <- struct{}{}
+	defer a.yield()
 	a.over = true
 	if a.alive != nil {
 		a.alive.Stop()
 	}
 }
 
+func (a *pieces) yield() { <-a.turn }
+
 // sign gives a sign of life when nothing went out for long.
 func (a *pieces) sign() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.turn <- struct{}{}
+	defer a.yield()
 	if a.over || a.whole || a.err != nil {
 		return
 	}
@@ -125,8 +128,8 @@ func (a *pieces) sign() {
 
 // Write takes a piece. What goes out is all but the last few bytes.
 func (a *pieces) Write(b []byte) (int, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.turn <- struct{}{}
+	defer a.yield()
 	if a.err == nil && !a.whole && len(a.buf)+len(b) > answerPiece {
 		if a.out == nil {
 			a.err = a.begin()
