@@ -205,7 +205,9 @@ func (p *pipe) Request(ctx context.Context) (jsonrpc.Answer, error) {
 	}
 	if x := p.about(jsonrpc.PeerOf(ctx).CallID(), r.method); x != nil {
 		a, err := p.back.pass(joined{ctx, x.ctx}, p.down, r)
-		if _, over := errors.AsType[*jsonrpc.StateError](err); !over || p.down.State() >= jsonrpc.Draining {
+		// It may have been answered meanwhile, or its client takes nothing but the
+		// answer: then it is asked outside of it.
+		if e, ok := errors.AsType[*jsonrpc.CallError](err); !ok || e.Stage != jsonrpc.StageSend || ctx.Err() != nil || p.down.State() >= jsonrpc.Draining {
 			return a, gone(err)
 		}
 	}
