@@ -240,7 +240,9 @@ func (h *Handler) look() {
 	}
 	h.mu.Unlock()
 	for _, p := range slow {
-		p.keepOpen()
+		if !p.keepOpen() {
+			p.phase.CompareAndSwap(handling, patient) // the next look finds it
+		}
 	}
 }
 
@@ -405,21 +407,23 @@ func (p *post) settle() {
 	}
 }
 
-// keepOpen turns an answer that takes long into a stream.
-func (p *post) keepOpen() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.done || p.gone || p.out != nil || p.stream != nil {
-		return
+// keepOpen turns an answer that takes long into a stream. It is false when
+// somebody is busy with the post: who answers it may have to wait for a client that
+// does not read, which is no affair of the others.
+func (p *post) keepOpen() bool {
+	if !p.mu.TryLock() {
+		return false
 	}
-	if p.open() != nil {
-		return
+	defer p.mu.Unlock()
+	if p.done || p.gone || p.out != nil || p.stream != nil || p.open() != nil {
+		return true
 	}
 	out := p.out
 	out.mu.Lock()
 	out.appendSign()
 	out.mu.Unlock()
 	_ = out.flush(false)
+	return true
 }
 
 var errNoStream = errors.New("the client accepts no stream")

@@ -2,6 +2,7 @@ package streamhttp_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -224,4 +225,33 @@ func TestShutdownWithEverythingOpen(t *testing.T) {
 			require.Zero(t, s.h.Stats().Sessions)
 		})
 	}
+}
+
+// TestSlowReaderHoldsUpNobodysSigns: an answer whose client does not read it keeps
+// no other one from becoming a stream in time.
+func TestSlowReaderHoldsUpNobodysSigns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, m := servers(map[string]tool{
+			"big": func(context.Context, peer) (string, error) { return strings.Repeat("x", 4<<20), nil },
+			"slow": func(context.Context, peer) (string, error) {
+				time.Sleep(time.Minute)
+				return "done", nil
+			},
+		})
+		s, ln := inMemory(t, m, streamhttp.HandlerOptions{KeepAlive: 15 * time.Second})
+		for range 5 {
+			c, err := ln.dial()
+			require.NoError(t, err)
+			defer c.Close()
+			b, hs := call("1", "big", `{}`)
+			_, err = fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n%s\r\nContent-Length: %d\r\n\r\n%s", strings.Join(hs, "\r\n"), len(b), b)
+			require.NoError(t, err)
+		}
+		b, hs := call("2", "slow", `{}`)
+		begun := time.Now()
+		st := s.open("POST", b, hs...)
+		require.LessOrEqual(t, time.Since(begun), 15*time.Second)
+		require.Equal(t, "text/event-stream", st.res.Header.Get("Content-Type"))
+		require.Contains(t, st.message().data, "done")
+	})
 }
