@@ -841,11 +841,11 @@ func (c *Conn) routeSubscription(env *envelope) bool {
 		return false
 	}
 	method, params := env.method, env.params
+	if method == methodAcknowledged { // at once: the stream may break behind it
+		s.acknowledged(n, params.Get("notifications"))
+		return true
+	}
 	c.queue.put(method, len(env.data), func() {
-		if method == methodAcknowledged {
-			s.acknowledged(n, params.Get("notifications"))
-			return
-		}
 		if s.f == nil {
 			return
 		}

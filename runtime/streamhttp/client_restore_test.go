@@ -24,6 +24,8 @@ import (
 // forgets makes a server forget its sessions: all but the one with this number
 // get 404.
 func (s *script) forgets(current func() int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, key := range []string{"tools/call", "resources/subscribe", "resources/unsubscribe", "logging/setLevel", "GET"} {
 		s.on[key] = func(w http.ResponseWriter, r *http.Request, m *msg) {
 			if m.Header.Get("Mcp-Session-Id") != fmt.Sprintf("s%d", current()) {
@@ -111,9 +113,11 @@ func TestNewSessionThatRefuses(t *testing.T) {
 		r := connect(t, e, legacy.Client{})
 		_, err := r.Subscribe(t.Context(), &legacy.SubscribeParams{URI: "x:a"})
 		require.NoError(t, err)
+		s.mu.Lock()
 		s.on["resources/subscribe"] = func(w http.ResponseWriter, _ *http.Request, m *msg) {
 			reply(w, 200, mediaJSON, rpcError(m.ID, -32002, "it is gone"))
 		}
+		s.mu.Unlock()
 		mu.Lock()
 		session = 2
 		mu.Unlock()
@@ -157,14 +161,17 @@ func TestUnsubscribeWhileItIsRestored(t *testing.T) {
 		r := connect(t, e, legacy.Client{})
 		_, err := r.Subscribe(t.Context(), &legacy.SubscribeParams{URI: "x:a"})
 		require.NoError(t, err)
+		s.mu.Lock()
 		s.on["resources/subscribe"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
 			time.Sleep(time.Second)
 			goodServer(w, r, m)
 		}
+		s.mu.Unlock()
 		mu.Lock()
 		session = 2
 		mu.Unlock()
 		require.NoError(t, call(r)) // does not wait for it
+		synctest.Wait()
 		_, err = r.Unsubscribe(t.Context(), &legacy.UnsubscribeParams{URI: "x:a"})
 		require.NoError(t, err)
 		time.Sleep(5 * time.Second)
@@ -268,10 +275,10 @@ func TestSubscriptionIsOpenedAgain(t *testing.T) {
 			require.NoError(t, err)
 			time.Sleep(c.in)
 			mu.Lock()
-			require.InDelta(t, c.asked, len(s.of("subscriptions/listen")), float64(c.asked/3), "asked")
-			require.InDelta(t, c.changes, changes, float64(c.changes/3), "changes")
-			require.InDelta(t, c.broke, events[jsonrpc.BrokenSubscription], float64(c.broke/3), "broke")
-			require.InDelta(t, c.reopened, events[jsonrpc.ReopenedSubscription], float64(c.reopened/3), "reopened")
+			require.InDelta(t, c.asked, len(s.of("subscriptions/listen")), float64(c.asked/2), "asked")
+			require.InDelta(t, c.changes, changes, float64(c.changes/2), "changes")
+			require.InDelta(t, c.broke, events[jsonrpc.BrokenSubscription], float64(c.broke/2), "broke")
+			require.InDelta(t, c.reopened, events[jsonrpc.ReopenedSubscription], float64(c.reopened/2), "reopened")
 			require.Zero(t, events[jsonrpc.UnknownNotification])
 			mu.Unlock()
 			require.JSONEq(t, c.honours, string(sub.Honoured()))
