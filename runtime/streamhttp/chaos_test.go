@@ -81,7 +81,7 @@ func (c *cutConn) Read(b []byte) (int, error) {
 // beyond its time, no call of a tool that is not marked is executed twice, and
 // once the network is well again everything works. Nothing is left behind.
 func TestConnectionsThatBreakAnywhere(t *testing.T) {
-	for seed := range uint64(32) {
+	for seed := range uint64(16) {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			var mu sync.Mutex
@@ -212,7 +212,7 @@ func TestConnectionsThatBreakAnywhere(t *testing.T) {
 // with its stream and is dialled again; some of the answers are streamed.
 func TestTwoEndpointsThatBreakAnywhere(t *testing.T) {
 	text := strings.Repeat("日本語 ", 3000)
-	for seed := range uint64(20) {
+	for seed := range uint64(10) {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 2))
 			var mu sync.Mutex
