@@ -110,6 +110,7 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) (o *outlet) 
 		}
 		return nil
 	case o.stay(p.ctx, p.finish):
+		p.hd = head{} // its strings hold the message, and the stream may last
 		return o
 	}
 	out := o
