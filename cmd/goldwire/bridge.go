@@ -23,6 +23,10 @@ import (
 	"github.com/goldwire/goldwire/runtime/streamhttp"
 )
 
+// closeTimeout bounds the end of all servers, whose carriers have bounds of their
+// own.
+const closeTimeout = 30 * time.Second
+
 type bridgeFlags struct {
 	listen          string
 	stdio           bool
@@ -111,7 +115,11 @@ func (f *bridgeFlags) run(cmd *cobra.Command, args []string) error {
 	t.stderr = func(line string) { fmt.Fprintln(stderr, "server:", report.Plain(line)) }
 	t.log = log
 	b := bridge.New(t.dialer(), bridge.Options{Shared: f.shared, MaxSessions: f.maxSessions, Version: version(), Logger: log})
-	defer func() { _ = b.Close(context.Background()) }()
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		_ = b.Close(ctx)
+	}()
 	if f.stdio {
 		err := jsonrpc.Serve(cmd.Context(), jsonl.Stdio(), b)
 		switch {

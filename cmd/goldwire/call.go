@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/goldwire/goldwire/conformance/report"
 	"github.com/goldwire/goldwire/runtime/compat"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/revision"
@@ -100,7 +101,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	t.log = slog.New(slog.DiscardHandler)
 	if f.verbose {
-		t.stderr = func(line string) { c.say("server: " + line) }
+		t.stderr = func(line string) { c.say("server: " + report.Plain(line)) }
 	}
 	result, err := c.ask(ctx, t.dialer(), q)
 	if err != nil {

@@ -112,7 +112,9 @@ func (b *Bridge) converter(ctx context.Context, one bool, client mcp.Client, f f
 	if !one {
 		client.Options.MaxInFlight = manyInFlight
 	}
-	server, err := compat.Dial(ctx, b.d, client)
+	dialing, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	server, err := compat.Dial(dialing, b.d, client)
 	if err != nil {
 		return nil, err
 	}

@@ -339,11 +339,17 @@ func (b *Bridge) lost(method string, err error) {
 // asksForLogs reports whether a request of the stateless revision wants to hear
 // log messages.
 func asksForLogs(msg []byte) bool {
-	return bytes.Contains(msg, []byte(metaLogLevel)) && wire.Raw(msg).Get("params").Get("_meta").Get(metaLogLevel) != nil
+	if !bytes.Contains(msg, []byte(metaLogLevel)) && bytes.IndexByte(msg, '\\') < 0 { // a name may be spelled with escapes
+		return false
+	}
+	return wire.Raw(msg).Get("params").Get("_meta").Get(metaLogLevel) != nil
 }
 
 // lasts reports whether a request asks for a task, which goes on when it is
 // answered (2025-11-25, basic/utilities/tasks).
 func lasts(msg []byte) bool {
-	return bytes.Contains(msg, []byte(`"task"`)) && wire.Raw(msg).Get("params").Get("task") != nil
+	if !bytes.Contains(msg, []byte(`"task"`)) && bytes.IndexByte(msg, '\\') < 0 {
+		return false
+	}
+	return wire.Raw(msg).Get("params").Get("task") != nil
 }

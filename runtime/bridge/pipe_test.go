@@ -343,3 +343,82 @@ func TestClientThatDoesNotWait(t *testing.T) {
 		})
 	}
 }
+
+// TestWantingLogsInAnySpelling holds that a name with escapes is the same name.
+func TestWantingLogsInAnySpelling(t *testing.T) {
+	for name, want := range map[string]bool{
+		`io.modelcontextprotocol/logLevel`:      true,
+		`io.modelcontextprotocol\/logLevel`:     true,
+		`io.modelcontextprotocol\u002flogLevel`: true,
+		`\u0069o.modelcontextprotocol/logLevel`: true,
+		`io.modelcontextprotocol\/logLevels`:    false,
+		`x`:                                     false,
+	} {
+		require.Equal(t, want, asksForLogs([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"`+name+`":"info"}}}`)), name)
+	}
+	require.True(t, lasts([]byte(`{"params":{"t\u0061sk":{}}}`)))
+	require.False(t, lasts([]byte(`{"params":{"a":"\/"}}`)))
+}
+
+// TestInitializeThatIsNeverAnswered holds that a session that does not begin ends
+// with its server: after a while, and at once with the bridge, whether or not the
+// client is still there.
+func TestInitializeThatIsNeverAnswered(t *testing.T) {
+	t.Run("time", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b, client, s := bridged(t, Options{})
+			start := time.Now()
+			client.send(initialize)
+			server := <-s.next
+			require.Contains(t, server.recv(), `"initialize"`)
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				_, _ = io.Copy(io.Discard, server.r) // until it is ended
+				_ = server.w.Close()
+			}()
+			require.Contains(t, client.recv(), `"code":-31012`)
+			<-over
+			require.Equal(t, handshakeTimeout, time.Since(start))
+			require.Empty(t, b.opening)
+		})
+	})
+	t.Run("bridge", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b, client, s := bridged(t, Options{})
+			start := time.Now()
+			client.send(initialize)
+			server := <-s.next
+			require.Contains(t, server.recv(), `"initialize"`)
+			go func() { _, _ = io.Copy(io.Discard, client.r) }()
+			go func() {
+				_, _ = io.Copy(io.Discard, server.r)
+				_ = server.w.Close()
+			}()
+			require.NoError(t, b.Close(context.Background()))
+			require.Less(t, time.Since(start), time.Second)
+		})
+	})
+}
+
+// TestSharedServerThatNeverAnswers holds that clients without sessions do not wait
+// for ever for a server that says nothing, and that it is left alone for a while.
+func TestSharedServerThatNeverAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, client, s := bridged(t, Options{})
+		go func() {
+			for server := range s.next {
+				go func() {
+					_, _ = io.Copy(io.Discard, server.r)
+					_ = server.w.Close()
+				}()
+			}
+		}()
+		defer close(s.next)
+		start := time.Now()
+		client.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`)
+		require.Contains(t, client.recv(), `"code":-31012`)
+		require.LessOrEqual(t, time.Since(start), probeTimeout+handshakeTimeout)
+		require.Equal(t, Stats{}, b.Stats())
+	})
+}

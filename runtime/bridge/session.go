@@ -116,6 +116,23 @@ func (b *Bridge) reserve(down *jsonrpc.Conn, service *jsonrpc.Service) *opening 
 // openRoute makes the route of a session and the answer to its initialize. The
 // route is nil when there is none.
 func (b *Bridge) openRoute(ctx context.Context) (route, jsonrpc.Answer, error) {
+	// A client that goes away does not end its initialize, which must not be
+	// cancelled: nothing but time and the bridge do.
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	defer context.AfterFunc(b.ctx, cancel)()
+	r, a, err := b.findRoute(ctx)
+	if err != nil && ctx.Err() != nil {
+		if b.ctx.Err() != nil {
+			err = errClosed
+		} else {
+			err = gone(err)
+		}
+	}
+	return r, a, err
+}
+
+func (b *Bridge) findRoute(ctx context.Context) (route, jsonrpc.Answer, error) {
 	p := jsonrpc.PeerOf(ctx)
 	version, _ := wire.Raw(p.Message()).Get("params").Get("protocolVersion").Str()
 	if b.converting(version) {
