@@ -41,6 +41,7 @@ const (
 	maxPause           = 10 * time.Second
 	manyInFlight       = 1 << 16
 	remembered         = 10 * time.Minute // what a server speaks
+	afterthoughts      = 3 * time.Minute  // in which a server may ask for a call that was given up
 )
 
 const (

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"time"
 
 	mcp "github.com/goldwire/goldwire/generated/mcp/v20251125"
 	"github.com/goldwire/goldwire/runtime/compat"
@@ -25,6 +27,15 @@ type converter struct {
 	mu      sync.Mutex
 	inners  map[*jsonrpc.Conn]*inner // by the connection to the client
 	running []*errand                // whose handler runs, oldest first
+	// givenUp are the clients that gave a call up last, two different ones, the
+	// newest first: the server may still be at it, and ask.
+	givenUp [2]givenUp
+}
+
+// givenUp says until when a question may belong to a call that a client gave up.
+type givenUp struct {
+	in    *inner
+	until time.Time
 }
 
 // errand is one message of a client's on its way to the server.
@@ -147,13 +158,15 @@ func handles[P, R any](c *converter, f func(context.Context, *P) (*R, error)) fu
 		if e, ok := ctx.Value(errandKey{}).(*errand); ok {
 			e = &errand{in: e.in, front: e.front, handler: ctx}
 			c.enter(e)
-			defer c.leaves(e)
-		}
-		r, err := f(ctx, p)
-		if err != nil {
+			unanswered := true
+			defer func() { c.leaves(e, unanswered) }()
+			r, err := f(ctx, p)
+			answer, ok := errors.AsType[*jsonrpc.Error](err)
+			unanswered = err != nil && ctx.Err() != nil && !(ok && answer.Remote)
 			return r, gone(err)
 		}
-		return r, nil
+		r, err := f(ctx, p)
+		return r, gone(err)
 	}
 }
 
@@ -163,9 +176,17 @@ func (c *converter) enter(e *errand) {
 	c.mu.Unlock()
 }
 
-func (c *converter) leaves(e *errand) {
+// leaves ends what enter began; unanswered says that the client gave the message
+// up before the server had answered it.
+func (c *converter) leaves(e *errand, unanswered bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if unanswered && !c.one {
+		if c.givenUp[0].in != e.in {
+			c.givenUp[1] = c.givenUp[0]
+		}
+		c.givenUp[0] = givenUp{e.in, time.Now().Add(afterthoughts)}
+	}
 	for i, x := range c.running {
 		if x == e {
 			c.running = append(c.running[:i], c.running[i+1:]...)
@@ -192,7 +213,8 @@ func asked[P, R any](c *converter, ask func(mcp.RemoteClient, context.Context, P
 
 // asker finds the context of the handler that a question of the server belongs
 // to: the one that the carrier tells, or the newest. Where several clients have a
-// message with the server nobody is asked, since it may be the wrong one.
+// message with the server, or another one has given one up not long ago, nobody is
+// asked, since it may be the wrong one.
 func (c *converter) asker(ctx context.Context) (context.Context, error) {
 	if e, ok := ctx.Value(errandKey{}).(*errand); ok { // it is asked in the call itself
 		return c.handling(e.front)
@@ -208,10 +230,10 @@ func (c *converter) asker(ctx context.Context) (context.Context, error) {
 		return nil, jsonrpc.NewError(jsonrpc.CodeInternalError, "no request is under way that this could belong to")
 	}
 	newest := c.running[len(c.running)-1]
-	for _, e := range c.running {
-		if e.in != newest.in {
-			return nil, jsonrpc.NewError(jsonrpc.CodeInternalError, "it cannot be told which client this is for")
-		}
+	others := slices.ContainsFunc(c.running, func(e *errand) bool { return e.in != newest.in }) ||
+		slices.ContainsFunc(c.givenUp[:], func(g givenUp) bool { return g.in != newest.in && time.Now().Before(g.until) })
+	if others {
+		return nil, jsonrpc.NewError(jsonrpc.CodeInternalError, "it cannot be told which client this is for")
 	}
 	return newest.handler, nil
 }

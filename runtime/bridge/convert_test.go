@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -285,5 +286,70 @@ func TestServerOfAnUnknownRevision(t *testing.T) {
 			expect(t, client, server, `{"jsonrpc":"2.0","id":5,"method":"x"}`, `{"jsonrpc":"2.0","id":2,"method":"x"}`)
 			expect(t, server, client, `{"jsonrpc":"2.0","id":2,"result":{}}`, `{"jsonrpc":"2.0","id":5,"result":{}}`)
 		}
+	})
+}
+
+// TestWhatWasGivenUpIsNotAskedOfAnother holds that what a server asks for a call
+// that its client gave up is not asked of the next client, and that clients are
+// asked again some time later; the client itself may be asked at once.
+func TestWhatWasGivenUpIsNotAskedOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		started := make(chan struct{}, 1)
+		old := oldServer()
+		call := old.CallTool
+		old.CallTool = func(ctx context.Context, p *v20241105.CallToolParams) (*v20241105.CallToolResult, error) {
+			if p.Name == "wait" {
+				started <- struct{}{}
+			}
+			return call(ctx, p)
+		}
+		s := &serving{b: old}
+		b := New(s, Options{Logger: quietLog()})
+		defer func() {
+			require.NoError(t, b.Close(context.Background()))
+			s.wg.Wait()
+		}()
+		var asked [2]int
+		var clients [2]*v20260728.RemoteServer
+		for i := range clients {
+			client, server := jsonl.InMemory()
+			go func() { _ = jsonrpc.Serve(context.Background(), server, b) }()
+			r, err := v20260728.Connect(t.Context(), client, v20260728.Client{
+				CreateMessage: func(context.Context, *v20260728.CreateMessageParams) (*v20260728.CreateMessageResult, error) {
+					asked[i]++
+					return &v20260728.CreateMessageResult{Model: "m", Role: "assistant", Content: v20260728.SamplingContent{Items: []v20260728.SamplingMessageContentBlock{&v20260728.TextContent{Text: "yes"}}}}, nil
+				}})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, r.Close()) }()
+			clients[i] = r
+		}
+		ask := func(i int) error {
+			_, err := clients[i].CallTool(t.Context(), &v20260728.CallToolParams{Name: "ask"})
+			return err
+		}
+		giveUp := func(i int) {
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error)
+			go func() {
+				_, err := clients[i].CallTool(ctx, &v20260728.CallToolParams{Name: "wait"})
+				ended <- err
+			}()
+			<-started
+			cancel()
+			require.ErrorIs(t, <-ended, context.Canceled)
+			synctest.Wait()
+		}
+		require.NoError(t, ask(1))
+		giveUp(0)
+		require.Error(t, ask(1))
+		require.NoError(t, ask(0))
+		giveUp(1) // which does not make the other's forgotten
+		giveUp(1)
+		require.Error(t, ask(0))
+		require.Error(t, ask(1))
+		require.Equal(t, [2]int{1, 1}, asked)
+		time.Sleep(afterthoughts)
+		require.NoError(t, ask(0))
+		require.NoError(t, ask(1))
 	})
 }
