@@ -119,7 +119,7 @@ func (e *SilentError) Error() string {
 // RevisionError says that the target does not speak a revision it was to be
 // judged by.
 type RevisionError struct {
-	Asked  []string
+	Asked  []string // of those that were asked for, the ones that it does not speak
 	Speaks []string
 
 	// Where it speaks none.
@@ -293,10 +293,9 @@ func choose(asked, speaks []string) ([]string, error) {
 			out = append(out, rev)
 		}
 	}
-	for _, rev := range asked {
-		if !slices.Contains(speaks, rev) {
-			return nil, &RevisionError{Asked: asked, Speaks: speaks}
-		}
+	missing := slices.DeleteFunc(slices.Clone(asked), func(rev string) bool { return slices.Contains(speaks, rev) })
+	if len(missing) > 0 {
+		return nil, &RevisionError{Asked: missing, Speaks: speaks}
 	}
 	return out, nil
 }

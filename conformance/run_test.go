@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -69,6 +70,7 @@ func TestRunSelection(t *testing.T) {
 		{"all", old, []string{"all"}, []string{"2024-11-05", "2025-03-26"}, false},
 		{"list", all, []string{"2025-06-18", "2024-11-05"}, []string{"2024-11-05", "2025-06-18"}, false},
 		{"not spoken", old, []string{"2025-11-25"}, nil, true},
+		{"spoken in part", old, []string{"2024-11-05", "2025-11-25"}, nil, true},
 		{"unknown", all, []string{"1999-01-01"}, nil, true},
 	}
 	for _, tt := range tests {
@@ -77,6 +79,8 @@ func TestRunSelection(t *testing.T) {
 			if tt.errs {
 				var re *conformance.RevisionError
 				require.ErrorAs(t, err, &re)
+				require.NotContains(t, re.Asked, "2024-11-05", "it speaks that one")
+				require.Equal(t, fmt.Sprintf("the server does not speak %s; it speaks %s", tt.asked[len(tt.asked)-1], strings.Join(re.Speaks, ", ")), re.Error())
 				return
 			}
 			require.NoError(t, err)

@@ -258,6 +258,9 @@ func (f *checkFlags) lists() (known, flaky *conformance.Baseline, err error) {
 		}
 		text, err := os.ReadFile(file)
 		if err != nil && (!mayMiss || !errors.Is(err, os.ErrNotExist)) {
+			if flag == "baseline" && errors.Is(err, os.ErrNotExist) {
+				err = fmt.Errorf("%w; --update-baseline makes it", err)
+			}
 			return nil, fmt.Errorf("--%s: %w", flag, err)
 		}
 		b, err := conformance.ParseBaseline(file, text)

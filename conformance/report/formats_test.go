@@ -348,7 +348,8 @@ func TestKnownAndStrictCount(t *testing.T) {
 		code    int
 		last    string
 	}{
-		{[]result.Check{pass, known(fail)}, false, nil, ExitConformant, "conformant: 2 checks judged, 0 warnings, 1 known finding"},
+		{[]result.Check{pass, known(fail)}, false, nil, ExitConformant, "\nnothing new: 1 known finding (1 failure); 2 checks judged, 0 warnings\n"},
+		{[]result.Check{pass, known(fail), known(fail), known(warn)}, false, nil, ExitConformant, "\nnothing new: 3 known findings (2 failures); 4 checks judged, 1 warning\n"},
 		{[]result.Check{pass, warn}, true, nil, ExitBroken, "not conformant: 0 failures, 1 warning of 2 checks judged"},
 		{[]result.Check{pass, known(warn)}, true, nil, ExitConformant, "conformant: 2 checks judged, 1 warning, 1 known finding"},
 		{[]result.Check{pass}, false, stale, ExitStale, "the baseline is stale: 1 entry is not true any more; 1 check judged, 0 warnings"},
@@ -362,6 +363,12 @@ func TestKnownAndStrictCount(t *testing.T) {
 		var b bytes.Buffer
 		require.NoError(t, Text(&b, r, TextOptions{}))
 		require.Contains(t, b.String(), tt.last)
+		if headline, _, _ := strings.Cut(strings.TrimSpace(tt.last), ": "); headline == "nothing new" {
+			var md bytes.Buffer
+			require.NoError(t, Markdown(&md, r))
+			require.Contains(t, md.String(), "## Goldwire: nothing new\n")
+			require.NotContains(t, md.String(), "conformant")
+		}
 		var again bytes.Buffer
 		require.NoError(t, JSON(&again, r))
 		back, err := ParseJSON(again.Bytes())

@@ -116,11 +116,11 @@ func JSON(w io.Writer, r *result.Report) error {
 func ParseJSON(b []byte) (*result.Report, error) {
 	var d document
 	if err := json.Unmarshal(b, &d); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("no JSON report of goldwire check: %w", err)
 	}
 	switch {
 	case d.Goldwire == 0:
-		return nil, errors.New("goldwire: missing: this is no report")
+		return nil, errors.New("no JSON report of goldwire check: the member goldwire is missing")
 	case d.Goldwire != Format:
 		return nil, fmt.Errorf("goldwire: version %d, this program reads %d", d.Goldwire, Format)
 	}

@@ -15,7 +15,7 @@ import (
 // Exit codes of a run that came to an end. Usage errors (2) and a target that
 // could not be started (3) are the command's to tell.
 const (
-	ExitConformant = 0 // nothing is broken that has to hold, and all of it was judged
+	ExitConformant = 0 // nothing is broken that has to hold, but for what is known, and all of it was judged
 	ExitBroken     = 1 // at least one result that counts against the target
 	ExitStale      = 4 // nothing counts, but entries of the baseline are not true any more
 	ExitNoResult   = 5 // the checker failed somewhere, saw nothing it could judge, or could not judge all that has to hold
@@ -88,7 +88,8 @@ func Write(w io.Writer, format string, r *result.Report, o Options) error {
 	return fmt.Errorf("there is no format %q; there are %s", format, strings.Join(Formats(), ", "))
 }
 
-// Outcome is a report in a few words: what ExitCode says, and why.
+// Outcome is a report in a few words: what ExitCode says, and why. A target
+// whose failures are all known is not called conformant.
 func Outcome(r *result.Report) (headline, why string) {
 	s := r.Summary()
 	judged := s[result.Pass] + s[result.Fail] + s[result.Warn]
@@ -104,6 +105,9 @@ func Outcome(r *result.Report) (headline, why string) {
 	checks := plural(judged, "check judged", "checks judged")
 	switch ExitCode(r) {
 	case ExitConformant:
+		if n := knownFailures(r); n > 0 && r.Error == nil {
+			return "nothing new", strings.TrimPrefix(known, ", ") + " (" + plural(n, "failure", "failures") + "); " + checks + ", " + warnings + notWhole
+		}
 		if r.Error == nil {
 			return "conformant", checks + ", " + warnings + known + notWhole
 		}
@@ -125,6 +129,17 @@ func Outcome(r *result.Report) (headline, why string) {
 		return "not judged whole", plural(s[result.Blocked], "check blocked", "checks blocked") + ", none of " + checks + " failed, " + warnings + known
 	}
 	return "no result", "nothing could be judged"
+}
+
+// knownFailures counts the fails that would count if they were not expected.
+func knownFailures(r *result.Report) int {
+	n := 0
+	for i := range r.Results {
+		if c := &r.Results[i]; c.Known != "" && c.Verdict == result.Fail {
+			n++
+		}
+	}
+	return n
 }
 
 // coverageLines says for each revision how many of its MUSTs were exercised.

@@ -156,12 +156,12 @@ func TestParseJSONRefuses(t *testing.T) {
 	good := b.String()
 	for _, c := range []struct{ name, old, new, want string }{
 		{"another version", `"goldwire": 1`, `"goldwire": 2`, "goldwire: version 2, this program reads 1"},
-		{"no report", `"goldwire": 1`, `"x": 1`, "goldwire: missing"},
+		{"no report", `"goldwire": 1`, `"x": 1`, "no JSON report of goldwire check"},
 		{"a verdict", `"verdict": "fail"`, `"verdict": "bad"`, `results[0].verdict: "bad" is not known`},
 		{"a level", `"level": "MUST"`, `"level": "must"`, `results[0].level: "must" is not known`},
 		{"a check", `"check": "tools-unknown-tool"`, `"check": ""`, "results[0].check: missing"},
 		{"a sum", `"pass": 2`, `"pass": 3`, "summary: it does not add up"},
-		{"not JSON", `{`, ``, ""},
+		{"not JSON", `{`, `<testsuites>`, "no JSON report of goldwire check: invalid character"},
 		{"a type", `"revisions": [`, `"revisions": {}, "x": [`, "revisions"},
 	} {
 		text := strings.Replace(good, c.old, c.new, 1)
