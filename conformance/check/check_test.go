@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/goldwire/goldwire/conformance/check/checktest"
 	"github.com/goldwire/goldwire/conformance/result"
 	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/runtime/wire"
 )
 
 // A mutant is a server that breaks the rule of one check.
@@ -229,6 +231,67 @@ func TestGoodServerHasNoFindings(t *testing.T) {
 	}
 	for _, k := range check.All() {
 		require.True(t, passed[k.ID], "%s passes on the good server in no revision", k.ID)
+	}
+}
+
+// TestServersThatRefuseCallsHaveNoFindings holds that a server may refuse to
+// call its tools, and that no check takes its reason for another.
+func TestServersThatRefuseCallsHaveNoFindings(t *testing.T) {
+	listed := regexp.MustCompile(`"name":"(hello|add|picture|work|slow|ask|form|visit|job|long-job)"`)
+	// The tool slow is answered past Output.
+	slow := func(c *conn, line []byte) bool {
+		v, err := wire.ParseRaw(line)
+		if name, _ := v.Get("params").Get("name").Str(); err != nil || name != "slow" || v.Get("id") == nil {
+			return false
+		}
+		c.Line(`{"jsonrpc":"2.0","id":` + string(v.Get("id")) + `,"error":{"code":-32603,"message":"not logged in"}}`)
+		return true
+	}
+	refused := func(answer func(r *request) string) func(c *conn, r *request, a string) string {
+		return func(c *conn, r *request, a string) string {
+			// What is wrong with the call comes first, as ever.
+			if r == nil || r.Method != "tools/call" || !listed.MatchString(string(r.Params)) || wire.Raw(a).Get("result") == nil {
+				return a
+			}
+			return answer(r)
+		}
+	}
+	all := refused(func(r *request) string { return errorLine(r, -32603, "not logged in") })
+	for name, fn := range map[string]func(c *conn, r *request, a string) string{
+		"not logged in":     all,
+		"unknown account":   refused(func(r *request) string { return errorLine(r, -32602, "unknown account") }),
+		"a code of its own": refused(func(r *request) string { return errorLine(r, -32001, "not logged in") }),
+		"needs elicitation": func(c *conn, r *request, a string) string {
+			if r != nil && r.Method == "initialize" {
+				c.State["elicitation"] = r.Params.Get("capabilities").Get("elicitation") != nil
+			}
+			if c.State["elicitation"] == true {
+				return a
+			}
+			return refused(func(r *request) string { return errorLine(r, -32600, "this client cannot be asked") })(c, r, a)
+		},
+		"a tool error": refused(func(r *request) string {
+			return `{"jsonrpc":"2.0","id":` + string(r.ID) + `,"result":{"content":[{"type":"text","text":"not logged in"}],"isError":true}}`
+		}),
+	} {
+		for _, rev := range []string{"2025-06-18", "2025-11-25"} {
+			t.Run(name+" "+rev, func(t *testing.T) {
+				t.Parallel()
+				d := drive(t, checktest.Server{Without: []string{"tasks"}, Input: slow, Output: fn}, rev)
+				for id, v := range d.verdicts() {
+					if v.Verdict == result.Warn && id == "tool-failure-as-result" {
+						continue // an internal error is what a SHOULD speaks of
+					}
+					if !slices.Contains([]result.Verdict{result.Pass, result.NotObserved, result.NotApplicable}, v.Verdict) {
+						t.Errorf("%s %s: want %s, got %s; %s\n%s", v.Verdict, id, v.Expected, v.Observed, v.Reason, frames(v))
+					}
+				}
+				if v, ok := d.verdicts()["task-member-ignored"]; ok && strings.HasPrefix(name, "not logged") {
+					require.Equal(t, result.NotObserved, v.Verdict)
+					require.Equal(t, "the same call gives no result without the task member either", v.Reason)
+				}
+			})
+		}
 	}
 }
 

@@ -14,17 +14,30 @@ const tasksRevision = rev2025November // tasks exist in this revision alone
 // taskTool finds a tool that may be called and that takes tasks as one of the
 // ways says.
 func (d *Driver) taskTool(ways ...string) (name, args string) {
+	for _, t := range d.taskTools(ways...) {
+		return t.name, t.args
+	}
+	return "", ""
+}
+
+// mostTaskTools is how many tools are tried until one gives a result.
+const mostTaskTools = 5
+
+// callable is a tool that may be called, and arguments for it.
+type callable struct{ name, args string }
+
+// taskTools finds all tools of which taskTool gives the first.
+func (d *Driver) taskTools(ways ...string) []callable {
+	var out []callable
 	for _, t := range d.Facts.Tools {
 		name := Name(t, "name")
 		args, sure := Arguments(t.Get("inputSchema"))
 		way, _ := t.Get("execution").Get("taskSupport").Str()
-		for _, w := range ways {
-			if w == way && sure && d.MayCall(name) {
-				return name, args
-			}
+		if slices.Contains(ways, way) && sure && d.MayCall(name) {
+			out = append(out, callable{name, args})
 		}
 	}
-	return "", ""
+	return out
 }
 
 func legacyTaskProbes() []Probe {
@@ -50,9 +63,25 @@ func legacyTaskProbes() []Probe {
 				if d.Facts.Has("tasks.requests.tools.call") {
 					return
 				}
-				if name, args := d.taskTool("", "forbidden"); name != "" {
-					d.Step("tasks/ignored")
-					d.Patient(d.Ask("tools/call", `{"name":`+quote(name)+`,"arguments":`+args+`,"task":{"ttl":60000}}`))
+				// A tool may refuse to be called here at all, so each call is made
+				// without the member first, of some tools until one gives a result.
+				for i, t := range d.taskTools("", "forbidden") {
+					if i == mostTaskTools || d.Lost() != "" {
+						return
+					}
+					plain := `{"name":` + quote(t.name) + `,"arguments":` + t.args
+					n := "/" + strconv.Itoa(i)
+					d.Step("tasks/unmarked" + n)
+					if before := d.Ask("tools/call", plain+`}`); !d.Patient(before) || !d.AnswerTo(before).OK() {
+						continue
+					}
+					d.Step("tasks/ignored" + n)
+					marked := d.Ask("tools/call", plain+`,"task":{"ttl":60000}}`)
+					if d.Patient(marked) && !d.AnswerTo(marked).OK() {
+						d.Step("tasks/unmarked-again" + n)
+						d.Patient(d.Ask("tools/call", plain+`}`))
+					}
+					return
 				}
 			},
 		},
@@ -151,11 +180,27 @@ func legacyTaskChecks() []Check {
 					c.NotApplicable("the server declares tasks for tools/call")
 					return
 				}
-				if s := c.Step("tasks/ignored"); s != nil {
+				if _, tried := c.control("tasks/unmarked/0"); tried && len(c.stepsOf("tasks/ignored/")) == 0 {
+					c.looked = append(c.looked, c.stepsOf("tasks/unmarked/")...)
+					c.NotObserved("the same call gives no result without the task member either")
+					return
+				}
+				for _, s := range c.StepsOf("tasks/ignored/") {
+					n := strings.TrimPrefix(s.Name, "tasks/ignored/")
+					if before, _ := c.control("tasks/unmarked/" + n); !before.OK() {
+						c.NotObserved("the same call gives no result without the task member either")
+						continue
+					}
 					for _, req := range s.Sent() {
-						if a := c.Answer(req); a != nil {
-							c.want(a, a.OK() && a.Result.Get("task") == nil, "an ordinary result", outcome(a))
+						a := c.Answer(req)
+						if a == nil {
+							continue
 						}
+						if again, tried := c.control("tasks/unmarked-again/" + n); tried && !again.OK() {
+							c.NotObserved("the same call gives no result any more without the task member either")
+							continue
+						}
+						c.want(a, a.OK() && a.Result.Get("task") == nil, "an ordinary result", outcome(a))
 					}
 				}
 			},
