@@ -33,7 +33,7 @@ type Options struct {
 	// is cancelled. 0 means five minutes.
 	KeptTimeout time.Duration
 	// Tasks keeps the tasks that a revision has in another form than the server;
-	// nil keeps them in memory, at most 10,000.
+	// nil is NewMemoryTasks(10_000).
 	Tasks TaskStore
 	// Policy is for values that the client's revision cannot say.
 	Policy wire.Policy

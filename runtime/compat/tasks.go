@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"container/list"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -33,7 +34,7 @@ import (
 // it is not there. It runs in the process where it was made; with a store that
 // several processes share, any of them answers for it.
 type Tasks struct {
-	// Store keeps the tasks; nil keeps them in memory, at most 10,000.
+	// Store keeps the tasks; nil is NewMemoryTasks(10_000).
 	Store TaskStore
 	// TTL is how long a task and its result are kept; one that runs longer is
 	// cancelled. 0 means one hour.
@@ -330,6 +331,14 @@ func (t *Tasks) finish(ctx context.Context, store TaskStore, id string, res *v20
 		r.Task.Status, r.Task.Result = v20260728.TaskStatusCompleted, &payload
 		return nil
 	})
+	if full, ok := errors.AsType[*jsonrpc.Error](err); ok && full.Code == jsonrpc.CodeOverloaded {
+		// There is no room for how it ended, but always for saying so.
+		err = t.change(ctx, store, id, func(r *TaskRecord) error {
+			r.Task.InputRequests, r.Answers = nil, nil
+			r.Task.Status, r.Task.Error = v20260728.TaskStatusFailed, &v20260728.Error{Code: full.Code, Message: full.Message}
+			return nil
+		})
+	}
 	if err != nil && !errors.Is(err, errTaskOver) && !errors.Is(err, ErrNoTask) {
 		t.logger().Error("the end of a task could not be kept", "task", id, "err", err)
 	}
@@ -501,57 +510,130 @@ type TaskStore interface {
 	Change(ctx context.Context, id string, change func(*TaskRecord) error) error
 }
 
-// NewMemoryTasks makes a store in memory for at most so many tasks. Beyond that
-// Create fails with jsonrpc.CodeOverloaded.
+// NewMemoryTasks makes a store in memory for at most so many tasks; beyond that
+// Create fails with jsonrpc.CodeOverloaded. It also keeps at most 64 MiB of what
+// tasks have beyond their first KiB, as JSON: to make room it drops those that
+// ended first, as if their time were over, and where that is not enough Create
+// and Change fail with jsonrpc.CodeOverloaded.
 func NewMemoryTasks(limit int) TaskStore {
-	return &memoryTasks{limit: limit, tasks: map[string]*TaskRecord{}}
+	return &memoryTasks{limit: limit, tasks: map[string]*memoryTask{}}
 }
 
 type memoryTasks struct {
 	limit int
 	mu    sync.Mutex
-	tasks map[string]*TaskRecord
+	tasks map[string]*memoryTask
 	swept time.Time
+
+	bytes int       // sizes of all
+	freed int       // sizes of those in ended
+	ended list.List // of *memoryTask with a size, those that ended first in front
 }
 
-// sweepTime is how often records whose time is over are looked for.
-const sweepTime = time.Minute
+// memoryTask is a record with its size and, once it has ended, its place.
+type memoryTask struct {
+	r    *TaskRecord
+	size int
+	at   *list.Element
+}
+
+const (
+	// sweepTime is how often records whose time is over are looked for.
+	sweepTime = time.Minute
+	// maxMemoryBytes bounds the sizes of records. What every record may have does
+	// not count, so that there is always room for saying how a task ended.
+	maxMemoryBytes  = 64 << 20
+	freeMemoryBytes = 1 << 10
+)
+
+// sizeOf is what a record counts.
+func sizeOf(r *TaskRecord) int {
+	n := len(r.Task.AppendJSON(nil)) + len(r.Principal)
+	for key, a := range r.Answers {
+		n += len(key) + len(a.Raw)
+	}
+	return max(n-freeMemoryBytes, 0)
+}
+
+// put keeps a record in the place of the one that is there. mu is held.
+func (m *memoryTasks) put(r *TaskRecord) error {
+	id, size := r.Task.TaskID, sizeOf(r)
+	bytes, freed := m.bytes+size, m.freed
+	was := m.tasks[id]
+	if was != nil {
+		bytes -= was.size
+		if was.at != nil {
+			freed -= was.size
+		}
+	}
+	if bytes-freed > maxMemoryBytes {
+		return jsonrpc.NewError(jsonrpc.CodeOverloaded, fmt.Sprintf("%d bytes of tasks are kept already", m.bytes))
+	}
+	if was != nil {
+		m.drop(was)
+	}
+	for m.bytes+size > maxMemoryBytes {
+		m.drop(m.ended.Front().Value.(*memoryTask))
+	}
+	t := &memoryTask{r: r, size: size}
+	if m.tasks[id], m.bytes = t, m.bytes+size; size > 0 && ended(r.Task.Status) {
+		t.at, m.freed = m.ended.PushBack(t), m.freed+size
+	}
+	return nil
+}
+
+// drop forgets a record. mu is held.
+func (m *memoryTasks) drop(t *memoryTask) {
+	delete(m.tasks, t.r.Task.TaskID)
+	m.bytes -= t.size
+	if t.at != nil {
+		m.ended.Remove(t.at)
+		m.freed -= t.size
+	}
+}
+
+// get finds a record whose time is not over. mu is held.
+func (m *memoryTasks) get(id string) (*TaskRecord, error) {
+	t := m.tasks[id]
+	if t == nil || !time.Now().Before(t.r.Expires) {
+		return nil, ErrNoTask
+	}
+	return t.r.Clone(), nil
+}
 
 func (m *memoryTasks) Create(_ context.Context, r *TaskRecord) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if now := time.Now(); now.Sub(m.swept) >= sweepTime || len(m.tasks) >= m.limit {
 		m.swept = now
-		maps.DeleteFunc(m.tasks, func(_ string, r *TaskRecord) bool { return !now.Before(r.Expires) })
+		for _, t := range m.tasks {
+			if !now.Before(t.r.Expires) {
+				m.drop(t)
+			}
+		}
 	}
 	if len(m.tasks) >= m.limit {
 		return jsonrpc.NewError(jsonrpc.CodeOverloaded, fmt.Sprintf("%d tasks are kept already", m.limit))
 	}
-	m.tasks[r.Task.TaskID] = r.Clone()
-	return nil
+	return m.put(r.Clone())
 }
 
 func (m *memoryTasks) Get(_ context.Context, id string) (*TaskRecord, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.tasks[id]
-	if r == nil || !time.Now().Before(r.Expires) {
-		return nil, ErrNoTask
-	}
-	return r.Clone(), nil
+	return m.get(id)
 }
 
 func (m *memoryTasks) Change(_ context.Context, id string, change func(*TaskRecord) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.tasks[id]
-	if r == nil || !time.Now().Before(r.Expires) {
-		return ErrNoTask
-	}
-	c := r.Clone()
-	if err := change(c); err != nil {
+	r, err := m.get(id)
+	if err != nil {
 		return err
 	}
-	m.tasks[id] = c
-	return nil
+	if err := change(r); err != nil {
+		return err
+	}
+	r.Task.TaskID = id
+	return m.put(r)
 }

@@ -22,6 +22,10 @@ import (
 // one that does in the calls that ask for a task, and if the server answers such a
 // call at once the answer becomes a task that has ended.
 
+// overTTL is how long the result of a call that was answered at once is kept for
+// who asked for a task: there is nothing to wait for before it is fetched.
+const overTTL = 5 * time.Minute
+
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
 // tasksKey marks the context of a request that may be answered with a task.
@@ -171,7 +175,7 @@ func (d *down) task(ctx context.Context, id string) (*newer.GetTaskResult, error
 // ended.
 func (d *down) over(ctx context.Context, wanted *older.TaskMetadata, r *older.CallToolResult) error {
 	now := time.Now()
-	ttl := defaultTaskTTL
+	ttl := overTTL
 	if wanted.TTL != nil && *wanted.TTL > 0 && *wanted.TTL < ttl.Milliseconds() {
 		ttl = time.Duration(*wanted.TTL) * time.Millisecond
 	}
