@@ -390,12 +390,14 @@ func TestInitializeThatIsNeverAnswered(t *testing.T) {
 			client.send(initialize)
 			server := <-s.next
 			require.Contains(t, server.recv(), `"initialize"`)
-			go func() { _, _ = io.Copy(io.Discard, client.r) }()
 			go func() {
 				_, _ = io.Copy(io.Discard, server.r)
 				_ = server.w.Close()
 			}()
-			require.NoError(t, b.Close(context.Background()))
+			closed := make(chan error)
+			go func() { closed <- b.Close(context.Background()) }()
+			require.Contains(t, client.recv(), errClosed.Message)
+			require.NoError(t, <-closed)
 			require.Less(t, time.Since(start), time.Second)
 		})
 	})
