@@ -127,7 +127,7 @@ func (g *instances) value(schema any) string {
 		all := s["enum"].([]any)
 		return quoted(all[g.n(len(all))])
 	case s["allOf"] != nil:
-		return g.object(g.merged(s))
+		return g.object(g.merged(s, g.n))
 	case s["anyOf"] != nil && s["properties"] != nil: // one set of required members or another
 		all := s["anyOf"].([]any)
 		more := maps.Clone(s)
@@ -185,21 +185,22 @@ func (g *instances) value(schema any) string {
 	return g.object(s)
 }
 
-// merged is the one object that all parts of an allOf describe.
-func (g *instances) merged(s map[string]any) map[string]any {
+// merged is the one object that all parts of an allOf describe, where there is
+// one set of members or another with that which pick says.
+func (g *instances) merged(s map[string]any, pick func(below int) int) map[string]any {
 	props, required := map[string]any{}, []any{}
 	for _, part := range s["allOf"].([]any) {
 		p := g.deref(part.(map[string]any))
 		if p["allOf"] != nil {
-			p = g.merged(p)
+			p = g.merged(p, pick)
 		}
 		own, _ := p["properties"].(map[string]any)
 		maps.Copy(props, own)
 		must, _ := p["required"].([]any)
 		required = append(required, must...)
 	}
-	if all := list(s["anyOf"]); len(all) > 0 { // one set of members or another
-		one := all[g.n(len(all))].(map[string]any)
+	if all := list(s["anyOf"]); len(all) > 0 {
+		one := all[pick(len(all))].(map[string]any)
 		own, _ := one["properties"].(map[string]any)
 		maps.Copy(props, own)
 		required = append(required, list(one["required"])...)
