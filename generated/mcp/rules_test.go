@@ -18,6 +18,7 @@ import (
 	v20260728 "github.com/goldwire/goldwire/generated/mcp/v20260728"
 	"github.com/goldwire/goldwire/runtime/jsonl"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	revisions "github.com/goldwire/goldwire/runtime/revision"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -226,12 +227,12 @@ func TestParamsAreRefusedWithTheirPlace(t *testing.T) {
 				`,"params":{"capabilities":{},"protocolVersion":"` + revision + `","clientInfo":{"name":"c","version":1}}`:                     "clientInfo.version: want a string, got a number",
 				`,"params":{"capabilities":{},"protocolVersion":"` + revision + `","clientInfo":{"name":"c","version":"1"},"capabilities":{}}`: "capabilities: duplicate member",
 			}
-			if revision == "2026-07-28" {
+			if rules, _ := revisions.For(revision); rules.Stateless {
 				method, cases = "server/discover", map[string]string{
 					``:                       "params",
 					`,"params":{}`:           "_meta",
 					`,"params":{"_meta":{}}`: "protocolVersion",
-					`,"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":7}}`: "clientCapabilities",
+					`,"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"` + revision + `","io.modelcontextprotocol/clientCapabilities":7}}`: "clientCapabilities",
 				}
 			}
 			for params, want := range cases {
