@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/goldwire/goldwire/gen/ir"
 )
@@ -142,7 +145,7 @@ func (k *drafter) ref(r ir.Ref, f *ir.Field) string {
 	case ir.Bool:
 		return "true"
 	case ir.Int, ir.NullInt, ir.Float:
-		return "7"
+		return within(f, "7")
 	case ir.RawAny, ir.RawObject:
 		return "{}"
 	}
@@ -150,6 +153,19 @@ func (k *drafter) ref(r ir.Ref, f *ir.Field) string {
 		return fmt.Sprintf("%q", f.JSON)
 	}
 	return `"word"`
+}
+
+// TestDraftsKeepToBounds holds that the draft of a number is one that its bounds allow.
+func TestDraftsKeepToBounds(t *testing.T) {
+	zero, one, ten := 0.0, 1.0, 10.0
+	k := &drafter{}
+	for _, kind := range []ir.RefKind{ir.Int, ir.NullInt, ir.Float} {
+		number := ir.Ref{Kind: kind}
+		require.Equal(t, "7", k.ref(number, nil))
+		require.Equal(t, "7", k.ref(number, &ir.Field{Min: &one, Max: &ten}))
+		require.Equal(t, "1", k.ref(number, &ir.Field{Min: &zero, Max: &one}))
+		require.Equal(t, "10", k.ref(number, &ir.Field{Min: &ten}))
+	}
 }
 
 // list has one of each arm of a union.
