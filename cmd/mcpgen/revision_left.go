@@ -42,11 +42,12 @@ func (t tree) tasks() []task {
 		}},
 		{"say in our own words what is new (mcpgen docs lists it)", "spec/docs.yaml", t.gaps},
 		{"give the runtime the rules of the revision: a constant, a row, Latest", "runtime/revision/revision.go", t.row},
+		// Without these the tests of generated/mcp, which draft the examples, do not build.
+		{"write the conversions that no rule makes, or a rule for them in gen/delta/rules.go", "generated/mcp/" + step + "/hand.go", func() ([]string, error) { return t.hand(step) }},
 		{"draft an example of each type by go test ./generated/mcp -run TestOwnExamples -update, and make them say something", "testdata/examples/" + t.revision, there("testdata/examples/" + t.revision)},
 		{"test a whole session", "generated/mcp/" + pkg + "/session_test.go", there("generated/mcp/" + pkg + "/session_test.go")},
 	}
 	return append(out,
-		task{"write the conversions that no rule makes, or a rule for them in gen/delta/rules.go", "generated/mcp/" + step + "/hand.go", func() ([]string, error) { return t.hand(step) }},
 		task{"serve and dial it together with the others", "runtime/compat", t.mentioned("runtime/compat", pkg)},
 		task{"let the reference server and client speak it", "conformance/everything", t.mentioned("conformance/everything", pkg)},
 		task{"say which requirements hold for it, and add the new ones", "conformance/catalogue", t.mentioned("conformance/catalogue", t.revision)},
