@@ -256,9 +256,14 @@ func TestServersThatRefuseCallsHaveNoFindings(t *testing.T) {
 			return answer(r)
 		}
 	}
-	all := refused(func(r *request) string { return errorLine(r, -32603, "not logged in") })
 	for name, fn := range map[string]func(c *conn, r *request, a string) string{
-		"not logged in":     all,
+		"not logged in": refused(func(r *request) string { return errorLine(r, -32603, "not logged in") }),
+		"not logged in, which comes first": func(_ *conn, r *request, a string) string {
+			if r != nil && r.Method == "tools/call" && listed.MatchString(string(r.Params)) {
+				return errorLine(r, -32001, "not logged in")
+			}
+			return a
+		},
 		"unknown account":   refused(func(r *request) string { return errorLine(r, -32602, "unknown account") }),
 		"a code of its own": refused(func(r *request) string { return errorLine(r, -32001, "not logged in") }),
 		"needs elicitation": func(c *conn, r *request, a string) string {
@@ -274,10 +279,18 @@ func TestServersThatRefuseCallsHaveNoFindings(t *testing.T) {
 			return `{"jsonrpc":"2.0","id":` + string(r.ID) + `,"result":{"content":[{"type":"text","text":"not logged in"}],"isError":true}}`
 		}),
 	} {
-		for _, rev := range []string{"2025-06-18", "2025-11-25"} {
+		for _, rev := range []string{"2025-06-18", "2025-11-25", "2025-11-25 with tasks"} {
+			if name == "a tool error" && strings.HasSuffix(rev, "tasks") {
+				continue // a call as a task whose answer is no task is no refusal
+			}
 			t.Run(name+" "+rev, func(t *testing.T) {
 				t.Parallel()
-				d := drive(t, checktest.Server{Without: []string{"tasks"}, Input: slow, Output: fn}, rev)
+				s := checktest.Server{Without: []string{"tasks"}, Input: slow, Output: fn}
+				rev, _, tasks := strings.Cut(rev, " ")
+				if tasks {
+					s.Without = nil
+				}
+				d := drive(t, s, rev)
 				for id, v := range d.verdicts() {
 					if v.Verdict == result.Warn && id == "tool-failure-as-result" {
 						continue // an internal error is what a SHOULD speaks of
@@ -286,7 +299,7 @@ func TestServersThatRefuseCallsHaveNoFindings(t *testing.T) {
 						t.Errorf("%s %s: want %s, got %s; %s\n%s", v.Verdict, id, v.Expected, v.Observed, v.Reason, frames(v))
 					}
 				}
-				if v, ok := d.verdicts()["task-member-ignored"]; ok && strings.HasPrefix(name, "not logged") {
+				if v, ok := d.verdicts()["task-member-ignored"]; ok && !tasks && name == "not logged in" {
 					require.Equal(t, result.NotObserved, v.Verdict)
 					require.Equal(t, "the same call gives no result without the task member either", v.Reason)
 				}

@@ -165,6 +165,23 @@ const metaTask = "io.modelcontextprotocol/related-task"
 
 func finalStatus(s string) bool { return s == "completed" || s == "failed" || s == "cancelled" }
 
+// refusedForTask judges that the call of a step was refused as one that is, or
+// is not, made as a task: not where the control, which does not have that
+// fault, is refused in the same way.
+func (c *Case) refusedForTask(step string, control func(req *Frame) *Frame) {
+	s := c.Step(step)
+	if s == nil {
+		return
+	}
+	for _, req := range s.Sent() {
+		if sameRefusal(s.Trace.Answer(req), control(req)) {
+			c.NotObserved("the tool is refused in the same way whether as a task or not")
+			continue
+		}
+		c.refused(req, false, -32601)
+	}
+}
+
 func legacyTaskChecks() []Check {
 	return []Check{
 		{
@@ -219,12 +236,23 @@ func legacyTaskChecks() []Check {
 		{
 			ID: "task-tool-required", Title: "a tool that needs a task is refused without one", Layer: Feature, Needs: []string{"tasks.requests.tools.call"},
 			Requirements: []string{"legacy/tasks-tool-required"},
-			Judge:        func(c *Case) { c.Refused("tasks/required", false, -32601) },
+			Judge: func(c *Case) {
+				// As a task this tool, or one like it, is refused no less.
+				c.refusedForTask("tasks/required", func(*Frame) *Frame {
+					a, _ := c.control("tasks/create")
+					return a
+				})
+			},
 		},
 		{
 			ID: "task-tool-forbidden", Title: "a tool that takes no task is refused with one", Layer: Feature, Needs: []string{"tasks.requests.tools.call"},
 			Requirements: []string{"legacy/tasks-tool-forbidden"},
-			Judge:        func(c *Case) { c.Refused("tasks/forbidden", false, -32601) },
+			Judge: func(c *Case) {
+				c.refusedForTask("tasks/forbidden", func(req *Frame) *Frame {
+					a, _ := c.control("call/" + Name(req.Params, "name"))
+					return a
+				})
+			},
 		},
 		{
 			ID: "task-created", Title: "a call as a task is answered by the task alone, in status working, with its own id", Layer: Feature, Needs: []string{"tasks.requests.tools.call"},
@@ -240,7 +268,13 @@ func legacyTaskChecks() []Check {
 						task := a.result().Get("task")
 						id, ok := task.Get("taskId").Str()
 						status, _ := task.Get("status").Str()
+						code, _ := a.Code()
 						switch {
+						case task == nil && a.Failed() && code != -32601:
+							// Whoever refuses the call makes no task. That there are
+							// none for this tool is not to be said of it, though.
+							c.NotObserved("the call was refused: " + outcome(a))
+							continue
 						case task == nil:
 							c.Broken(a, "a result with a task", outcome(a))
 						case a.Result.Get("content") != nil || a.Result.Get("structuredContent") != nil:

@@ -154,12 +154,19 @@ var legacyMutants = map[string]mutant{
 	"task-support-values": {server: swap("tools/list", `"taskSupport":"optional"`, `"taskSupport":"maybe"`)},
 
 	// Tasks.
-	"unknown-task":         {server: on("tasks/get", func(_ *request, a string) string { return strings.Replace(a, "-32602", "-32603", 1) })},
-	"task-member-ignored":  {server: without(refuse("tools/call", taskArgs, -32601), "tasks")},
+	"unknown-task":        {server: on("tasks/get", func(_ *request, a string) string { return strings.Replace(a, "-32602", "-32603", 1) })},
+	"task-member-ignored": {server: without(refuse("tools/call", taskArgs, -32601), "tasks")},
+	"task-member-ignored/later-tool": {server: without(on("tools/call", func(r *request, a string) string {
+		if p := string(r.Params); strings.Contains(p, `"hello"`) || strings.Contains(p, taskArgs) {
+			return errorLine(r, -32600, "no")
+		}
+		return a
+	}), "tasks")},
 	"task-declared":        {server: without(give("tools/call", taskArgs, `{"task":{"taskId":"1","status":"working","createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11-25T10:30:00Z","ttl":null}}`), "tasks")},
 	"task-tool-required":   {server: give("tools/call", `"long-job","arguments":{}}`, `{"content":[]}`)},
 	"task-tool-forbidden":  {server: on("tools/call", func(_ *request, a string) string { return strings.Replace(a, "-32601", "-32602", 1) })},
 	"task-created":         {server: swapArg("tools/call", taskArgs, `"status":"working"`, `"status":"completed"`)},
+	"task-created/refused": {server: refuse("tools/call", `"name":"job","arguments":{},"task"`, -32601)},
 	"task-created/content": {server: swapArg("tools/call", taskArgs, `"result":{`, `"result":{"content":[],`)},
 	"task-created/same-id": {server: on("tools/call", func(_ *request, a string) string {
 		return strings.Replace(a, "c3b8d5f0e2a14796b1d94e0f7a5c6823", "9f1c2e7ab04d4c6f8e35d17a60b2c981", 1)

@@ -424,13 +424,19 @@ func (c *Case) badCalls(fn func(a *Frame)) {
 				continue
 			}
 			_, name, _ := strings.Cut(s.Name, "/")
-			if fit, _ := c.control("call/" + name); a.Failed() && fit.Failed() && wire.Equal(a.Error.Get("code"), fit.Error.Get("code")) && wire.Equal(a.Error.Get("message"), fit.Error.Get("message")) {
+			if fit, _ := c.control("call/" + name); sameRefusal(a, fit) {
 				c.NotObserved("the tool is refused in the same way with arguments that fit it")
 				continue
 			}
 			fn(a)
 		}
 	}
+}
+
+// sameRefusal reports whether both answers are errors with the same code and
+// message.
+func sameRefusal(a, b *Frame) bool {
+	return a.Failed() && b.Failed() && wire.Equal(a.Error.Get("code"), b.Error.Get("code")) && wire.Equal(a.Error.Get("message"), b.Error.Get("message"))
 }
 
 func (c *Case) outputSchema(tool string) wire.Raw {
