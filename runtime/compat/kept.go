@@ -38,6 +38,7 @@ type keeper struct {
 	mu     sync.Mutex
 	nextID uint64
 	parked map[uint64]*kept // that wait for their next round
+	shares shares           // of parked
 }
 
 func newKeeper(o Options) *keeper {
@@ -70,6 +71,7 @@ type kept struct {
 
 	// Guarded by keeper.mu.
 	id     uint64 // 0 before it was parked
+	whose  string // the principal, once it was
 	round  uint32
 	expire *time.Timer
 
@@ -183,6 +185,9 @@ func (c *kept) park(ctx context.Context) (*newer.InputRequiredError, error) {
 	if len(k.parked) >= k.max {
 		return nil, &jsonrpc.OverloadError{What: "calls kept for their clients", Limit: k.max}
 	}
+	if !k.shares.free(jsonrpc.Principal(ctx), k.max) {
+		return nil, &jsonrpc.OverloadError{What: "calls kept for one principal", Limit: share(k.max)}
+	}
 	if c.id == 0 {
 		k.nextID++
 		c.id = k.nextID
@@ -193,6 +198,7 @@ func (c *kept) park(ctx context.Context) (*newer.InputRequiredError, error) {
 		return nil, err
 	}
 	c.round++
+	c.whose = jsonrpc.Principal(ctx)
 	c.turn.End()
 	k.hold(c)
 	return newer.NewInputRequiredError(requests, &state), nil
@@ -201,6 +207,7 @@ func (c *kept) park(ctx context.Context) (*newer.InputRequiredError, error) {
 // hold parks a call, as long as its client may take. k.mu is held.
 func (k *keeper) hold(c *kept) {
 	k.parked[c.id] = c
+	k.shares.add(c.whose, 1)
 	c.expire = time.AfterFunc(k.timeout, func() {
 		if k.remove(c) {
 			c.turn.Cancel(errNoReturn)
@@ -215,9 +222,15 @@ func (k *keeper) remove(c *kept) bool {
 	if k.parked[c.id] != c {
 		return false
 	}
-	delete(k.parked, c.id)
-	c.expire.Stop()
+	k.take(c)
 	return true
+}
+
+// take takes a call that is parked. k.mu is held.
+func (k *keeper) take(c *kept) {
+	delete(k.parked, c.id)
+	k.shares.add(c.whose, -1)
+	c.expire.Stop()
 }
 
 // resume finds the call that a state names and gives the answers to its handler.
@@ -238,16 +251,29 @@ func (k *keeper) resume(ctx context.Context, state string, responses newer.Input
 		k.mu.Unlock()
 		return nil, errState("its call is over, or in another round")
 	}
-	delete(k.parked, id) // nobody else gets it
-	c.expire.Stop()
+	k.take(c) // nobody else gets it
 	k.mu.Unlock()
 	if err := c.answer(responses, func() { c.turn.Begin(ctx) }); err != nil { // the call waits on
 		k.mu.Lock()
+		defer k.mu.Unlock()
+		if c.over() { // while it was not parked, so that nobody took it out
+			c.turn.Cancel(nil)
+			return nil, errState("its call is over")
+		}
 		k.hold(c)
-		k.mu.Unlock()
 		return nil, err
 	}
 	return c, nil
+}
+
+// over reports whether the handler has returned or is about to.
+func (c *kept) over() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return c.ctx.Err() != nil
+	}
 }
 
 // answer gives answers to the handler, once begin has been called. Without one

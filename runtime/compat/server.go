@@ -27,7 +27,8 @@ type Options struct {
 	Sealer *Sealer
 	// MaxKept bounds the calls that are kept open for their clients; a call
 	// beyond it is answered with jsonrpc.CodeOverloaded when it asks something.
-	// 0 means 1,024.
+	// One principal can have a quarter of them, and who has none all. 0 means
+	// 1,024.
 	MaxKept int
 	// KeptTimeout is how long the client may take for a round before a kept call
 	// is cancelled. 0 means five minutes.

@@ -44,7 +44,8 @@ type Tasks struct {
 	// means one second.
 	Poll time.Duration
 	// MaxRunning bounds the tasks that run or wait in this process; a call beyond
-	// it fails with jsonrpc.CodeOverloaded. 0 means 1,024.
+	// it fails with jsonrpc.CodeOverloaded. One principal can have a quarter of
+	// them, and who has none all. 0 means 1,024.
 	MaxRunning int
 	// Hub tells those who listen for a task when its status changes; nil tells
 	// nobody. It is the Hub of the server.
@@ -56,6 +57,7 @@ type Tasks struct {
 	mu      sync.Mutex
 	store   TaskStore
 	running map[string]*runningTask
+	shares  shares
 	closed  bool
 	wg      sync.WaitGroup
 }
@@ -63,6 +65,7 @@ type Tasks struct {
 // runningTask is a task of this process.
 type runningTask struct {
 	id     string
+	whose  string // the principal
 	cancel context.CancelCauseFunc
 	wake   chan struct{} // holds a value when the store has something new
 }
@@ -113,7 +116,7 @@ func (t *Tasks) Start(ctx context.Context, p *v20260728.CallToolParams, f TaskFu
 	}
 	// The task outlives the request and what belongs to it.
 	work, cancel := context.WithCancelCause(jsonrpc.WithPrincipal(context.Background(), r.Principal))
-	run := &runningTask{id: r.Task.TaskID, cancel: cancel, wake: make(chan struct{}, 1)}
+	run := &runningTask{id: r.Task.TaskID, whose: r.Principal, cancel: cancel, wake: make(chan struct{}, 1)}
 	store, err := t.admit(run)
 	if err != nil {
 		cancel(err)
@@ -190,11 +193,14 @@ func (t *Tasks) admit(run *runningTask) (TaskStore, error) {
 		return nil, jsonrpc.NewError(jsonrpc.CodeShuttingDown, errTasksClosed.Error())
 	case len(t.running) >= limit:
 		return nil, jsonrpc.NewError(jsonrpc.CodeOverloaded, fmt.Sprintf("%d tasks run already", limit))
+	case !t.shares.free(run.whose, limit):
+		return nil, jsonrpc.NewError(jsonrpc.CodeOverloaded, fmt.Sprintf("%d tasks of yours run already", share(limit)))
 	}
 	if t.running == nil {
 		t.running = map[string]*runningTask{}
 	}
 	t.running[run.id] = run
+	t.shares.add(run.whose, 1)
 	t.wg.Add(1)
 	return t.kept(), nil
 }
@@ -203,6 +209,28 @@ func (t *Tasks) leave(run *runningTask) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.running, run.id)
+	t.shares.add(run.whose, -1)
+}
+
+// shares count what principals have of something that is bounded, so that none
+// takes it all. Nobody in particular, "", is not counted.
+type shares map[string]int
+
+// share is what one principal can have of so much: a quarter.
+func share(limit int) int { return (limit + 3) / 4 }
+
+func (s shares) free(whose string, limit int) bool { return s[whose] < share(limit) }
+
+func (s *shares) add(whose string, n int) {
+	if whose == "" {
+		return
+	}
+	if *s == nil {
+		*s = shares{}
+	}
+	if (*s)[whose] += n; (*s)[whose] <= 0 {
+		delete(*s, whose)
+	}
 }
 
 // kept is the store; mu is held.
@@ -371,7 +399,13 @@ func (t *Tasks) change(ctx context.Context, store TaskStore, id string, f func(*
 		if err := f(r); err != nil {
 			return err
 		}
-		r.Task.LastUpdatedAt = stamp(time.Now())
+		// No two changes have one time, so that who looks in between can tell a
+		// question that is asked again from one that is still there.
+		at := time.Now()
+		if last, err := time.Parse(time.RFC3339, r.Task.LastUpdatedAt); err == nil && at.Sub(last) < time.Millisecond {
+			at = last.Add(time.Millisecond)
+		}
+		r.Task.LastUpdatedAt = stamp(at)
 		now = r.Task
 		return nil
 	})

@@ -193,7 +193,7 @@ func (d *down) over(ctx context.Context, wanted *older.TaskMetadata, r *older.Ca
 // meanwhile the client is asked.
 func (d *down) await(ctx context.Context, id string) (*older.CallToolResult, error) {
 	jsonrpc.PeerOf(ctx).Detach()
-	answered := map[string]bool{}
+	answered := map[string]string{}
 	for {
 		r, err := d.task(ctx, id)
 		if err != nil {
@@ -223,9 +223,11 @@ func (d *down) await(ctx context.Context, id string) (*older.CallToolResult, err
 		case newer.TaskStatusCancelled:
 			return nil, jsonrpc.NewError(jsonrpc.CodeInternalError, "the task was cancelled")
 		case newer.TaskStatusInputRequired:
-			if err := d.answer(ctx, id, r.InputRequests, answered); err != nil {
+			if err := d.answer(ctx, id, r, answered); err != nil {
 				return nil, err
 			}
+		default:
+			clear(answered) // what it asks next it asks anew
 		}
 		poll := minTaskPoll
 		if r.PollIntervalMs != nil {
@@ -240,10 +242,18 @@ func (d *down) await(ctx context.Context, id string) (*older.CallToolResult, err
 }
 
 // answer asks the client what a task asks for and has not been answered yet.
-func (d *down) answer(ctx context.Context, id string, requests newer.InputRequests, answered map[string]bool) error {
+// answered holds, by their keys, the questions that have been: the server may go
+// on to show one for a while. When the task has changed since, or there is another
+// question under the key, it is asked again.
+func (d *down) answer(ctx context.Context, id string, r *newer.GetTaskResult, answered map[string]string) error {
 	left := newer.InputRequests{}
-	for key, q := range requests {
-		if !answered[key] {
+	shown := map[string]string{}
+	for key, q := range r.InputRequests {
+		if q == nil {
+			continue
+		}
+		shown[key] = r.LastUpdatedAt + string(q.AppendJSON(nil))
+		if answered[key] != shown[key] {
 			left[key] = q
 		}
 	}
@@ -272,7 +282,7 @@ func (d *down) answer(ctx context.Context, id string, requests newer.InputReques
 	responses := make(newer.InputResponses, len(answers))
 	for key, a := range answers {
 		responses[key] = newer.InputResponse{Raw: a}
-		answered[key] = true
+		answered[key] = shown[key]
 	}
 	_, err = d.server.UpdateTask(d.tasksContext(ctx), &newer.UpdateTaskParams{TaskID: id, InputResponses: responses, Meta: d.tasksMeta(ctx)})
 	return err
