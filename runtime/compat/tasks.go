@@ -43,8 +43,9 @@ type Tasks struct {
 	// a running task looks into the store for what other processes did to it. 0
 	// means one second.
 	Poll time.Duration
-	// MaxRunning bounds the tasks that run or wait in this process; a call beyond
-	// it fails with jsonrpc.CodeOverloaded. One principal can have a quarter of
+	// MaxRunning bounds the tasks that run or wait in this process, whose params
+	// together may have 64 MiB as JSON besides; a call beyond it fails with
+	// jsonrpc.CodeOverloaded. One principal can have a quarter of
 	// them, and who has none all. 0 means 1,024.
 	MaxRunning int
 	// Hub tells those who listen for a task when its status changes; nil tells
@@ -58,6 +59,7 @@ type Tasks struct {
 	store   TaskStore
 	running map[string]*runningTask
 	shares  shares
+	bytes   int // of the params of running
 	closed  bool
 	wg      sync.WaitGroup
 }
@@ -66,6 +68,7 @@ type Tasks struct {
 type runningTask struct {
 	id     string
 	whose  string // the principal
+	bytes  int    // of its params
 	cancel context.CancelCauseFunc
 	wake   chan struct{} // holds a value when the store has something new
 }
@@ -90,6 +93,7 @@ const (
 	defaultTaskPoll   = time.Second
 	defaultMaxRunning = 1024
 	maxMemoryTasks    = 10_000
+	maxParamBytes     = 64 << 20
 )
 
 // Attach returns a server that answers for the tasks: GetTask, UpdateTask,
@@ -116,7 +120,7 @@ func (t *Tasks) Start(ctx context.Context, p *v20260728.CallToolParams, f TaskFu
 	}
 	// The task outlives the request and what belongs to it.
 	work, cancel := context.WithCancelCause(jsonrpc.WithPrincipal(context.Background(), r.Principal))
-	run := &runningTask{id: r.Task.TaskID, whose: r.Principal, cancel: cancel, wake: make(chan struct{}, 1)}
+	run := &runningTask{id: r.Task.TaskID, whose: r.Principal, bytes: len(p.AppendJSON(nil)), cancel: cancel, wake: make(chan struct{}, 1)}
 	store, err := t.admit(run)
 	if err != nil {
 		cancel(err)
@@ -193,6 +197,8 @@ func (t *Tasks) admit(run *runningTask) (TaskStore, error) {
 		return nil, jsonrpc.NewError(jsonrpc.CodeShuttingDown, errTasksClosed.Error())
 	case len(t.running) >= limit:
 		return nil, jsonrpc.NewError(jsonrpc.CodeOverloaded, fmt.Sprintf("%d tasks run already", limit))
+	case t.bytes+run.bytes > maxParamBytes:
+		return nil, jsonrpc.NewError(jsonrpc.CodeOverloaded, fmt.Sprintf("tasks with %d bytes of params run already", t.bytes))
 	case !t.shares.free(run.whose, limit):
 		return nil, jsonrpc.NewError(jsonrpc.CodeOverloaded, fmt.Sprintf("%d tasks of yours run already", share(limit)))
 	}
@@ -201,6 +207,7 @@ func (t *Tasks) admit(run *runningTask) (TaskStore, error) {
 	}
 	t.running[run.id] = run
 	t.shares.add(run.whose, 1)
+	t.bytes += run.bytes
 	t.wg.Add(1)
 	return t.kept(), nil
 }
@@ -210,6 +217,7 @@ func (t *Tasks) leave(run *runningTask) {
 	defer t.mu.Unlock()
 	delete(t.running, run.id)
 	t.shares.add(run.whose, -1)
+	t.bytes -= run.bytes
 }
 
 // shares count what principals have of something that is bounded, so that none

@@ -127,3 +127,28 @@ func TestTasksAnsweredAtOnceAreBounded(t *testing.T) {
 		require.NoError(t, r.Close())
 	})
 }
+
+// TestParamsOfTasksAreBoundedInBytes: they are held while the tasks run.
+func TestParamsOfTasksAreBoundedInBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tasks := &compat.Tasks{Logger: discard.Logger}
+		big := &mcp.CallToolParams{Name: strings.Repeat("x", 30<<20)}
+		stop := make(chan struct{})
+		start := func(p *mcp.CallToolParams) error {
+			return tasks.Start(t.Context(), p, func(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+				<-stop
+				return says("done"), nil
+			})
+		}
+		var created *mcp.TaskCreated
+		for range 2 {
+			require.ErrorAs(t, start(big), &created)
+		}
+		require.ErrorIs(t, start(big), jsonrpc.NewError(jsonrpc.CodeOverloaded, ""))
+		require.ErrorAs(t, start(&mcp.CallToolParams{}), &created)
+		close(stop)
+		synctest.Wait()
+		require.ErrorAs(t, start(big), &created, "there is room again")
+		require.NoError(t, tasks.Close(t.Context()))
+	})
+}
