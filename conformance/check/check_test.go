@@ -260,12 +260,12 @@ func TestServersThatRefuseCallsHaveNoFindings(t *testing.T) {
 		"not logged in": refused(func(r *request) string { return errorLine(r, -32603, "not logged in") }),
 		"not logged in, which comes first": func(_ *conn, r *request, a string) string {
 			if r != nil && r.Method == "tools/call" && listed.MatchString(string(r.Params)) {
-				return errorLine(r, -32001, "not logged in")
+				return errorLine(r, 4001, "not logged in")
 			}
 			return a
 		},
 		"unknown account":   refused(func(r *request) string { return errorLine(r, -32602, "unknown account") }),
-		"a code of its own": refused(func(r *request) string { return errorLine(r, -32001, "not logged in") }),
+		"a code of its own": refused(func(r *request) string { return errorLine(r, 4001, "not logged in") }),
 		"needs elicitation": func(c *conn, r *request, a string) string {
 			if r != nil && r.Method == "initialize" {
 				c.State["elicitation"] = r.Params.Get("capabilities").Get("elicitation") != nil
@@ -279,9 +279,9 @@ func TestServersThatRefuseCallsHaveNoFindings(t *testing.T) {
 			return `{"jsonrpc":"2.0","id":` + string(r.ID) + `,"result":{"content":[{"type":"text","text":"not logged in"}],"isError":true}}`
 		}),
 	} {
-		for _, rev := range []string{"2025-06-18", "2025-11-25", "2025-11-25 with tasks"} {
-			if name == "a tool error" && strings.HasSuffix(rev, "tasks") {
-				continue // a call as a task whose answer is no task is no refusal
+		for _, rev := range []string{"2025-06-18", "2025-11-25", "2025-11-25 with tasks", modernRevision} {
+			if name == "a tool error" && (strings.HasSuffix(rev, "tasks") || rev == modernRevision) {
+				continue // such a result would break other rules there
 			}
 			t.Run(name+" "+rev, func(t *testing.T) {
 				t.Parallel()
