@@ -417,10 +417,16 @@ func TestSharedServerThatNeverAnswers(t *testing.T) {
 			}
 		}()
 		defer close(s.next)
-		start := time.Now()
-		client.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`)
-		require.Contains(t, client.recv(), `"code":-31012`)
-		require.LessOrEqual(t, time.Since(start), probeTimeout+handshakeTimeout)
+		ask := func(code string, within time.Duration) {
+			start := time.Now()
+			client.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`)
+			require.Contains(t, client.recv(), `"code":`+code)
+			require.LessOrEqual(t, time.Since(start), within)
+		}
+		for range freeStarts + 1 {
+			ask("-31012", probeTimeout+handshakeTimeout)
+		}
+		ask(fmt.Sprint(jsonrpc.CodeCircuitOpen), 0)
 		require.Equal(t, Stats{}, b.Stats())
 	})
 }

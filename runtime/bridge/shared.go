@@ -122,7 +122,8 @@ func (c *starting) ended() bool {
 	}
 }
 
-// over lets the next request start a server anew.
+// over lets the next request start a server anew. cur is ready, or its err set by
+// who calls.
 func (s *shared) over(cur *starting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +135,7 @@ func (s *shared) overLocked(cur *starting) {
 		return
 	}
 	s.cur = nil
-	if time.Since(cur.began) >= quick {
+	if cur.err == nil && time.Since(cur.began) >= quick {
 		s.failed = 0
 		return
 	}
