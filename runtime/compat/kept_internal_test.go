@@ -22,8 +22,8 @@ func TestKeptCallEndsWhileItsAnswerIsRead(t *testing.T) {
 		var parked int
 		var refused error
 		call := func(ctx context.Context, p *newer.CallToolParams) (*newer.CallToolResult, error) {
-			var c *kept
-			c = k.start(ctx, p, func(ctx context.Context) (any, error) {
+			c := k.start(ctx, p, func(ctx context.Context) (any, error) {
+				c := ctx.Value(keptKey{k}).(*kept)
 				go func() {
 					_ = c.ask(ctx, "elicitation", &newer.ElicitRequest{Params: &newer.ElicitFormParams{Message: "?"}}, func(wire.Raw) error {
 						c.turn.Cancel(errGivenUp)

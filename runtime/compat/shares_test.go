@@ -31,6 +31,7 @@ func TestTaskThatAsksTheSameAgain(t *testing.T) {
 		_, err = r.CallTool(t.Context(), &v20251125.CallToolParams{Name: "t", Task: &v20251125.TaskMetadata{}})
 		var created *v20251125.TaskCreated
 		require.ErrorAs(t, err, &created)
+		synctest.Wait() // so that it is answered in the instant in which it asks
 		_, err = r.GetTaskPayload(t.Context(), &v20251125.GetTaskPayloadParams{TaskID: created.Task.TaskID})
 		require.NoError(t, err)
 		require.Equal(t, want, asked)
@@ -70,13 +71,17 @@ func TestTaskThatAsksTheSameAgain(t *testing.T) {
 					r.Status, r.InputRequests = mcp.TaskStatusInputRequired, mcp.InputRequests{"name": form("name?")}
 				case looks <= 6:
 					r.Status, r.InputRequests = mcp.TaskStatusInputRequired, mcp.InputRequests{"name": form("really?")}
+				case looks == 7:
+					r.Status = mcp.TaskStatusWorking
+				case looks <= 9:
+					r.Status, r.InputRequests = mcp.TaskStatusInputRequired, mcp.InputRequests{"name": form("really?")}
 				default:
 					payload := mcp.TaskPayloadCallTool(says("done"))
 					r.Status, r.Result = mcp.TaskStatusCompleted, &payload
 				}
 				return r, nil
 			}
-			again(t, s, 2)
+			again(t, s, 3)
 		})
 	})
 }
