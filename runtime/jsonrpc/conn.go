@@ -285,7 +285,11 @@ func (c *Conn) State() State {
 func (c *Conn) transition(op string, to State) error {
 	from := c.State()
 	if !slices.Contains(transitions[from], to) {
-		return &StateError{Op: op, From: from, To: to}
+		err := &StateError{Op: op, From: from, To: to}
+		if from == Closed {
+			err.Cause = &ClosedError{Cause: c.err}
+		}
+		return err
 	}
 	c.state.Store(uint32(to))
 	for _, l := range c.ev.states {

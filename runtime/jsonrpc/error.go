@@ -240,18 +240,26 @@ func (e *ClosedError) Unwrap() error { return e.Cause }
 
 // StateError is an operation that the state of the connection does not allow.
 type StateError struct {
-	Op   string // "initialize", "tools/call", "drain"
-	From State  // the present state
-	To   State  // for a transition, otherwise equal to From
+	Op    string // "initialize", "tools/call", "drain"
+	From  State  // the present state
+	To    State  // for a transition, otherwise equal to From
+	Cause error  // From is Closed: a *ClosedError, otherwise nil
 }
 
-// Error names the operation and the states.
+// Error names the operation and the states, and why the connection closed.
 func (e *StateError) Error() string {
+	text := fmt.Sprintf("%s: no transition from %s to %s", e.Op, e.From, e.To)
 	if e.From == e.To {
-		return fmt.Sprintf("%s: not allowed while the connection is %s", e.Op, e.From)
+		text = fmt.Sprintf("%s: not allowed while the connection is %s", e.Op, e.From)
 	}
-	return fmt.Sprintf("%s: no transition from %s to %s", e.Op, e.From, e.To)
+	if e.Cause != nil {
+		text += ": " + e.Cause.Error()
+	}
+	return text
 }
+
+// Unwrap returns the cause.
+func (e *StateError) Unwrap() error { return e.Cause }
 
 // DirectionError is a message that this side may not send in this revision.
 type DirectionError struct {

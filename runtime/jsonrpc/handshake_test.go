@@ -2,6 +2,7 @@ package jsonrpc_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -104,4 +105,21 @@ func TestDiscoverOnceMore(t *testing.T) {
 	)
 	require.NoError(t, <-done)
 	require.Equal(t, jsonrpc.Ready, p.conn.State())
+}
+
+// TestPeerGoneBeforeTheHandshake: a connection that ended before its handshake
+// began says what ended it.
+func TestPeerGoneBeforeTheHandshake(t *testing.T) {
+	for _, b := range []jsonrpc.Binder{oldClient{}, newClient{}} {
+		p := newTap(t, b, jsonrpc.ClientSide)
+		cause := errors.New("exited with code 4")
+		p.r.Closed(cause)
+		_, old := jsonrpc.Initialize[raw](t.Context(), p.conn, &oldParams{})
+		_, modern := jsonrpc.Discover[raw](t.Context(), p.conn, &newParams{})
+		for _, err := range []error{old, modern} {
+			require.ErrorIs(t, err, cause)
+			require.ErrorIs(t, err, jsonrpc.ErrClosed)
+			require.ErrorContains(t, err, "exited with code 4")
+		}
+	}
 }

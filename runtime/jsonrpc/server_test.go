@@ -221,7 +221,7 @@ func TestStates(t *testing.T) {
 			p.talk(list, "-")
 			var se *jsonrpc.StateError
 			require.ErrorAs(t, p.conn.Ready(), &se)
-			require.Equal(t, "ready: no transition from CLOSED to READY", se.Error())
+			require.Equal(t, "ready: no transition from CLOSED to READY: connection closed", se.Error())
 		})
 	})
 	t.Run("a drain that takes too long cancels", func(t *testing.T) {
