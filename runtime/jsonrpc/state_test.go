@@ -43,7 +43,11 @@ func TestTransitions(t *testing.T) {
 				}
 				se, ok := errors.AsType[*StateError](err)
 				require.True(t, ok)
-				require.Equal(t, &StateError{Op: "op", From: from, To: to}, se)
+				want := &StateError{Op: "op", From: from, To: to}
+				if from == Closed {
+					want.Cause = &ClosedError{}
+				}
+				require.Equal(t, want, se)
 				require.Equal(t, from, c.State())
 			})
 		}
