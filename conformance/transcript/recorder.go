@@ -19,6 +19,11 @@ type RecorderOptions struct {
 	MaxEvents int     // the same for the number of events; 0 = 1,000,000
 	Untimed   bool    // leave times out
 
+	// Discard keeps nothing: the recording is what Watch makes of it. The
+	// bounds of all that is kept do not hold, and the Data of an event is
+	// good during the call of Watch only.
+	Discard bool
+
 	// Watch, when set, sees each event as it is recorded, in order. It is
 	// called under the recorder's lock, so it must be quick and must not call
 	// the recorder. The event's Data must not be changed.
@@ -85,7 +90,10 @@ func (r *Recorder) Exchange() int {
 
 // Message records one whole message or body; data is copied.
 func (r *Recorder) Message(d Dir, exchange int, data []byte) {
-	r.Add(Event{Dir: d, Exchange: exchange, Data: bytes.Clone(data)})
+	if !r.o.Discard {
+		data = bytes.Clone(data)
+	}
+	r.Add(Event{Dir: d, Exchange: exchange, Data: data})
 }
 
 // Carrier records what the carrier said: k is KindRequest, KindStatus,
@@ -165,6 +173,12 @@ func (r *Recorder) Add(e Event) {
 	}
 	r.total++
 	r.exchange = max(r.exchange, e.Exchange)
+	if r.o.Discard {
+		if r.o.Watch != nil {
+			r.o.Watch(e)
+		}
+		return
+	}
 	size := len(e.Data) + overhead
 	if !r.full && (r.headBytes+size > r.o.MaxBytes/2 || len(r.head) >= (r.o.MaxEvents+1)/2) {
 		r.full = true
@@ -241,9 +255,10 @@ func (r *Recorder) Reader(d Dir, rd io.Reader) io.Reader {
 
 // tap splits one direction into lines.
 type tap struct {
-	r    *Recorder
-	dir  Dir
-	kind Kind
+	r        *Recorder
+	dir      Dir
+	kind     Kind
+	exchange int
 
 	mu     sync.Mutex
 	buf    []byte
@@ -264,8 +279,12 @@ func (t *tap) Write(p []byte) (int, error) {
 			t.grow(p)
 			break
 		}
-		t.grow(p[:i])
-		t.flush(false)
+		if t.length == 0 && t.r.o.Discard && i <= t.r.o.MaxLine {
+			t.r.Add(Event{Dir: t.dir, Kind: t.kind, Data: p[:i:i]})
+		} else {
+			t.grow(p[:i])
+			t.flush(false)
+		}
 		p = p[i+1:]
 	}
 	return n, nil
@@ -286,13 +305,20 @@ func (t *tap) grow(p []byte) {
 }
 
 func (t *tap) flush(partial bool) {
-	e := Event{Dir: t.dir, Kind: t.kind, Partial: partial, Data: t.buf}
+	e := Event{Dir: t.dir, Kind: t.kind, Exchange: t.exchange, Partial: partial, Data: t.buf}
 	if t.length > int64(len(t.buf)) {
 		e.Length = t.length
 	}
+	buf := t.buf
 	t.buf, t.length = nil, 0
 	t.r.Add(e)
+	if t.r.o.Discard && cap(buf) <= reuse {
+		t.buf = buf[:0]
+	}
 }
+
+// reuse is the largest buffer of a line that is kept for the next one.
+const reuse = 64 << 10
 
 // Close ends the stream; closing again does nothing.
 func (t *tap) Close() error {

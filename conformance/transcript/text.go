@@ -29,6 +29,7 @@ var noteWords = map[Kind]string{
 	KindDropped: "dropped",
 	KindProbe:   "probe",
 	KindNote:    "note",
+	KindSession: "session",
 }
 
 var noteKinds = func() map[string]Kind {
@@ -178,6 +179,9 @@ func parseEvent(l string) (Event, error) {
 		}
 		e.Exchange, rest = int(v), rest[n:]
 	}
+	if strings.HasPrefix(rest, "r") {
+		e.Redacted, rest = true, rest[1:]
+	}
 	quoted := strings.HasPrefix(rest, "x")
 	if quoted {
 		rest = rest[1:]
@@ -324,7 +328,7 @@ func noteData(k Kind, s string) error {
 		if !ok || e1 != nil || e2 != nil {
 			return fmt.Errorf("dropped: want two numbers, events and bytes, got %s", show(s))
 		}
-	case KindSent, KindSignal, KindProbe:
+	case KindSent, KindSignal, KindProbe, KindSession:
 		if s == "" {
 			return fmt.Errorf("%s: want a name", noteWords[k])
 		}
@@ -452,9 +456,11 @@ func parseTime(s string) (time.Duration, string, error) {
 func appendTime(b []byte, d time.Duration) []byte {
 	b = strconv.AppendInt(b, int64(d/time.Millisecond), 10)
 	if frac := d % time.Millisecond; frac != 0 {
-		s := fmt.Sprintf("%06d", int64(frac))
 		b = append(b, '.')
-		b = append(b, strings.TrimRight(s, "0")...)
+		for unit := time.Millisecond / 10; frac > 0; unit /= 10 {
+			b = append(b, byte('0'+frac/unit))
+			frac %= unit
+		}
 	}
 	return append(b, "ms"...)
 }
@@ -462,8 +468,8 @@ func appendTime(b []byte, d time.Duration) []byte {
 // clean reports whether s can stand unquoted at the end of a line: UTF-8
 // without control characters (a tab inside is fine) or line separators, and
 // without white space at either end, which editors cut off.
-func clean(s string) bool {
-	if s == "" {
+func clean[T string | []byte](s T) bool {
+	if len(s) == 0 {
 		return true
 	}
 	if c := s[0]; c == ' ' || c == '\t' {
@@ -475,7 +481,7 @@ func clean(s string) bool {
 	return cleanComment(s)
 }
 
-func cleanComment(s string) bool {
+func cleanComment[T string | []byte](s T) bool {
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c < utf8.RuneSelf {
@@ -485,7 +491,7 @@ func cleanComment(s string) bool {
 			i++
 			continue
 		}
-		r, n := utf8.DecodeRuneInString(s[i:])
+		r, n := utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
 		if r == utf8.RuneError && n == 1 || lineBreaker(r) {
 			return false
 		}
@@ -650,9 +656,12 @@ func (e *Event) appendLine(b []byte) []byte {
 	if e.Exchange > 0 {
 		b = strconv.AppendInt(b, int64(e.Exchange), 10)
 	}
-	data := string(e.Data)
+	if e.Redacted {
+		b = append(b, 'r')
+	}
+	data := e.Data
 	if e.Kind == KindEnd {
-		data = "end"
+		data = endText
 	}
 	quote := !clean(data)
 	if quote {
@@ -671,15 +680,17 @@ func (e *Event) appendLine(b []byte) []byte {
 	if e.Dir == Note {
 		b = append(append(b, ' '), noteWords[e.Kind]...)
 	}
-	if data == "" {
+	if len(data) == 0 {
 		return b
 	}
 	b = append(b, ' ')
 	if quote {
-		return appendQuoted(b, data)
+		return appendQuoted(b, string(data))
 	}
 	return append(b, data...)
 }
+
+var endText = []byte("end")
 
 // Line prints one event as its line, without a newline and without the
 // comments before it: what a report shows.

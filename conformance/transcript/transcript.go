@@ -23,8 +23,9 @@
 //	!      a note of the recorder: stderr, exit, signal, eof, …
 //
 // After the mark, in this order and all optional: the number of the exchange
-// (1, 2, …), which joins the lines of one HTTP request and its response;
-// 'x' when the data is a quoted escape ("…\xff…"), which it must be when it
+// (1, 2, …), which joins the lines of one HTTP request and its response; 'r'
+// when secrets in the line were replaced, so that it is not what was on the
+// wire; 'x' when the data is a quoted escape ("…\xff…"), which it must be when it
 // is not one line of clean UTF-8; '~' when the stream ended before the line
 // did, or '~70000' when only the start of a line of 70000 bytes was kept;
 // '@12ms', the time since the recording began.
@@ -99,6 +100,7 @@ const (
 	KindDropped // ! dropped <events> <bytes>: a bounded recorder left these out here
 	KindProbe   // ! probe <id>: what follows was provoked by that probe
 	KindNote    // ! note <text>
+	KindSession // ! session <revision> <id>: a session began, or (HTTP without sessions) a client spoke that revision for the first time; the id is its Mcp-Session-Id, where it has one
 )
 
 // Field is one line of the head of a recording.
@@ -114,6 +116,7 @@ type Event struct {
 	Carrier  bool          // a doubled mark: Data is what the carrier said
 	Exchange int           // number of the HTTP exchange; 0 on stdio
 	Kind     Kind          // what Data is; see Kind
+	Redacted bool          // secrets in Data were replaced
 	Partial  bool          // the stream ended before the line did
 	Length   int64         // when not 0: bytes of the whole line, of which Data is the start
 	Timed    bool          // At is known
@@ -167,10 +170,17 @@ func (r *Recording) Set(name, value string) {
 	r.Fields = append(r.Fields, Field{Name: name, Value: value})
 }
 
-// Redacted reports whether secrets were replaced in the recording.
+// Redacted reports whether secrets were replaced in the messages of the
+// recording: the field says so, or a line. A header that was replaced does not
+// count, as nobody sends the credentials of an old recording.
 func (r *Recording) Redacted() bool {
 	for _, f := range r.Fields {
 		if f.Name == FieldRedacted {
+			return true
+		}
+	}
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Redacted && e.Kind == KindMessage {
 			return true
 		}
 	}
