@@ -154,7 +154,7 @@ func TestServerThatEndsBetweenRequests(t *testing.T) {
 // TestAnswerUnderAWrongIDIsToldOnce holds that a server which answers under ids
 // of its own is told of that, and not of silence.
 func TestAnswerUnderAWrongIDIsToldOnce(t *testing.T) {
-	wrong := on("tools/list", func(r *request, a string) string {
+	wrong := checktest.On("tools/list", func(r *request, a string) string {
 		return strings.Replace(a, `"id":`+string(r.ID), `"id":"its own"`, 1)
 	})
 	for _, rev := range []string{"2025-11-25", "2026-07-28"} {

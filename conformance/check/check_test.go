@@ -32,16 +32,6 @@ type mutant struct {
 	warn bool
 }
 
-// mutants are keyed by the id of the check that has to notice. One check may
-// have more of them, as "id/what".
-func mutants() map[string]mutant {
-	all := map[string]mutant{}
-	maps.Copy(all, sharedMutants)
-	maps.Copy(all, legacyMutants)
-	maps.Copy(all, modernMutants)
-	return all
-}
-
 func launcher(s checktest.Server) check.Launcher {
 	return check.Pipe{Serve: func(ctx context.Context, in io.Reader, out, errs io.Writer) check.Exit {
 		return check.Exit{Code: s.Serve(ctx, in, out, errs)}

@@ -107,7 +107,7 @@ func TestOddButCorrectServersDoNotFail(t *testing.T) {
 			warns: []string{"listen-cancelled-silent"},
 		},
 		"no subscriptions and nothing to subscribe to": {
-			server: server{Without: everything, Output: func(_ *conn, r *request, a string) string {
+			server: server{Without: checktest.Features, Output: func(_ *conn, r *request, a string) string {
 				if r != nil && r.Method == listen {
 					return errorOf(-32601)(r, a)
 				}
@@ -121,15 +121,15 @@ func TestOddButCorrectServersDoNotFail(t *testing.T) {
 			}},
 			warns: []string{"listen-supported"},
 		},
-		"legacy dates in discovery": {server: on(discover, func(_ *request, a string) string {
+		"legacy dates in discovery": {server: checktest.On(discover, func(_ *request, a string) string {
 			return strings.Replace(a, `"supportedVersions":["2026-07-28"]`, `"supportedVersions":["2026-07-28","2025-11-25"]`, 1)
 		})},
-		"legacy dates in refusals": {server: on(discover, func(_ *request, a string) string {
+		"legacy dates in refusals": {server: checktest.On(discover, func(_ *request, a string) string {
 			return strings.Replace(a, `"supported":["2026-07-28"]`, `"supported":["2026-07-28","2025-11-25"]`, 1)
 		})},
 		"no hints, no input, no tools to call": {server: server{Without: []string{"tools", "extensions"}}},
-		"codes of its own":                     {server: swap("tools/call", `"isError":true`, `"isError":true,"code":7`)},
-		"refused arguments": {server: on("tools/call", func(r *request, a string) string {
+		"codes of its own":                     {server: checktest.Swap("tools/call", `"isError":true`, `"isError":true,"code":7`)},
+		"refused arguments": {server: checktest.On("tools/call", func(r *request, a string) string {
 			if strings.Contains(a, `"isError":true`) {
 				return errorOf(-32602)(r, a)
 			}

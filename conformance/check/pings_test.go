@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goldwire/goldwire/conformance/check"
+	"github.com/goldwire/goldwire/conformance/check/checktest"
 	"github.com/goldwire/goldwire/conformance/result"
 )
 
@@ -22,8 +23,8 @@ func TestFaultOfPingsIsNoOther(t *testing.T) {
 		server server
 		fails  []string // found, besides ping-answered
 	}{
-		"silent":  {mute(`"method":"ping"`), []string{"requests-answered-once"}},
-		"refused": {refuse("ping", "", -32601), nil},
+		"silent":  {checktest.Mute(`"method":"ping"`), []string{"requests-answered-once"}},
+		"refused": {checktest.Refuse("ping", "", -32601), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -26,8 +26,8 @@ func TestSavedRecordingsGiveTheSameVerdicts(t *testing.T) {
 		}
 		return out
 	}
-	broken := checktest.Server{Input: dieOn("no JSON").Input, Output: swap("tools/list", `"name":"hello"`, "\"name\":\"\xff\"").Output}
-	for name, s := range map[string]checktest.Server{"good": {}, "broken": broken, "dying": dieOn(`"tools/list"`)} {
+	broken := checktest.Server{Input: checktest.DieOn("no JSON").Input, Output: checktest.Swap("tools/list", `"name":"hello"`, "\"name\":\"\xff\"").Output}
+	for name, s := range map[string]checktest.Server{"good": {}, "broken": broken, "dying": checktest.DieOn(`"tools/list"`)} {
 		for _, rev := range []string{"2025-03-26", "2025-11-25", "2026-07-28"} {
 			t.Run(name+" "+rev, func(t *testing.T) {
 				t.Parallel()

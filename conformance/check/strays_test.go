@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goldwire/goldwire/conformance/check/checktest"
+
 	"github.com/goldwire/goldwire/conformance/result"
 )
 
@@ -62,19 +64,19 @@ func TestSecondAnswerIsShownWithTheFirst(t *testing.T) {
 // asked for is blamed on a notification only where it follows one.
 func TestStrayAnswersAreToldByWhatTheyFollow(t *testing.T) {
 	const line = `{"jsonrpc":"2.0","id":999,"result":{}}`
-	v := judge(t, reply("notifications/", line), "2025-11-25")
+	v := judge(t, checktest.Reply("notifications/", line), "2025-11-25")
 	require.Equal(t, `a result with id 999, which no request had`, strings.Split(v["notification-unanswered"].Observed, " (and ")[0])
 	require.Equal(t, result.Pass, v["id-echo"].Verdict, frames(v["id-echo"]))
 	for _, id := range []string{"cancel-crossing", "cancel-unknown-ignored"} {
 		require.Equal(t, result.Pass, v[id].Verdict, "%s is told of once: %s", id, v[id].Observed)
 	}
-	v = judge(t, reply("notifications/", `{"jsonrpc":"2.0","id":null,"result":{}}`), "2025-11-25")
+	v = judge(t, checktest.Reply("notifications/", `{"jsonrpc":"2.0","id":null,"result":{}}`), "2025-11-25")
 	require.Equal(t, result.Fail, v["notification-unanswered"].Verdict)
 	for _, id := range []string{"cancel-crossing", "cancel-unknown-ignored"} {
 		require.Equal(t, result.Blocked, v[id].Verdict, "%s: %s", id, v[id].Observed)
 		require.Equal(t, "the server answers notifications of any kind", v[id].Reason)
 	}
-	v = judge(t, say("tools/list", line), "2025-11-25")
+	v = judge(t, checktest.Say("tools/list", line), "2025-11-25")
 	require.Equal(t, result.Pass, v["notification-unanswered"].Verdict, frames(v["notification-unanswered"]))
 	require.Equal(t, result.Warn, v["answers-belong"].Verdict)
 }
@@ -86,7 +88,7 @@ func TestAnswerWithoutIDIsCalledWhatItIs(t *testing.T) {
 		`{"jsonrpc":"2.0","id":null,"result":{}}`:                           "a result without an id",
 		`{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"x"}}`: "an error without an id",
 	} {
-		v := judge(t, reply("goldwire_unknown", line), "2025-11-25")["notification-unanswered"]
+		v := judge(t, checktest.Reply("goldwire_unknown", line), "2025-11-25")["notification-unanswered"]
 		require.Contains(t, v.Observed, want)
 	}
 }

@@ -1,4 +1,4 @@
-package check_test
+package broken
 
 import (
 	"bytes"
@@ -357,7 +357,7 @@ var modernMutants = map[string]mutant{
 
 	// Subscriptions.
 	"listen-supported":       {server: acks(func(c *conn, r wire.Raw, _ string) { c.Line(errorOf(-32601)(&request{ID: r.Get("id")}, "")) })},
-	"listen-supported/plain": {server: server{Without: everything, Input: acks(func(c *conn, r wire.Raw, _ string) { c.Line(errorOf(-32601)(&request{ID: r.Get("id")}, "")) }).Input}, warn: true},
+	"listen-supported/plain": {server: server{Without: checktest.Features, Input: acks(func(c *conn, r wire.Raw, _ string) { c.Line(errorOf(-32601)(&request{ID: r.Get("id")}, "")) }).Input}, warn: true},
 	"listen-acknowledged-first": {server: acks(func(c *conn, r wire.Raw, ack string) {
 		c.Line(tagged("notifications/tools/list_changed", string(r.Get("id")), ""))
 		c.Line(ack)
@@ -552,8 +552,6 @@ var modernMutants = map[string]mutant{
 	"icon-scheme":                    {server: swap("prompts/list", `"src":"https://`, `"src":"ftp://`)},
 	"header-annotations/place":       {server: swap("tools/list", `"inner":{"type":"object","properties":{`, `"inner":{"type":"object","patternProperties":{`)},
 }
-
-var everything = []string{"tools", "prompts", "resources", "completions", "logging", "tasks", "extensions"}
 
 func version(r *request) string {
 	v, _ := r.Meta.Get(keyVersion).Str()
