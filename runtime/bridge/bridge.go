@@ -33,7 +33,7 @@ const (
 	defaultMaxSessions = 256
 	slack              = 16              // sessions that may begin while an idle one still ends
 	probeTimeout       = 5 * time.Second // of server/discover, before a server is taken for a stateful one
-	handshakeTimeout   = 30 * time.Second
+	handshakeTimeout   = time.Minute     // a server may have to be fetched first, as npx does
 	lastWords          = time.Second     // for what is under way when its server has ended
 	quick              = 2 * time.Second // a shared server that lasts less has failed
 	freeStarts         = 2               // that may fail in a row before the next has to wait
