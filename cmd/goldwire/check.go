@@ -28,6 +28,7 @@ type checkFlags struct {
 	revision, format, output, level, save   string
 	baseline, flaky, config, server, source string
 	only, allow, deny, reports, env         []string
+	url, transport                          string
 	list, update, strict, annotate          bool
 	timeout, probeTimeout, timeLimit        time.Duration
 	parallel                                int
@@ -119,6 +120,7 @@ say that the server conforms.`,
 	fl.StringArrayVar(&f.env, "env", nil, "set a variable for the server, as `NAME=VALUE`, or pass on NAME; may be repeated")
 	fl.StringVar(&f.config, "config", "", "judge a server of this JSON `FILE`: the mcpServers that clients are configured with")
 	fl.StringVar(&f.server, "server", "", "the `NAME` of the server in the file of --config, where it has several")
+	fl.StringVar(&f.transport, "transport", "http", "what the server at a URL is spoken to over: http (Streamable HTTP) or sse (the HTTP+SSE of 2024-11-05)")
 	fl.IntVar(&f.parallel, "parallel", 1, "how many revisions are judged at once, each with processes of its own")
 	fl.DurationVar(&f.probeTimeout, "probe-timeout", 5*time.Minute, "how long one probe of the server may take in all; what it would have shown is blocked then")
 	fl.DurationVar(&f.timeLimit, "time-limit", 0, "how long all probing may take, 0 for no limit; what was not seen by then is blocked")
@@ -130,7 +132,9 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	if dash := cmd.ArgsLenAtDash(); len(args) > 0 && dash != 0 {
+	if dash := cmd.ArgsLenAtDash(); dash < 0 && len(args) == 1 && isURL(args[0]) {
+		f.url, args = args[0], nil
+	} else if len(args) > 0 && dash != 0 {
 		return &exitError{exitUsage, fmt.Errorf("put -- before the server's command: goldwire check -- %s", strings.Join(args, " "))}
 	}
 	if f.list {
@@ -140,7 +144,7 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		return out.write(func(w io.Writer) error { return f.writeList(w, opts) })
 	}
-	if len(args) == 0 && cmd.ArgsLenAtDash() >= 0 {
+	if len(args) == 0 && f.url == "" && cmd.ArgsLenAtDash() >= 0 {
 		return &exitError{exitUsage, errors.New("no command stands behind --; without -- the built-in reference server is judged")}
 	}
 	target, secrets, err := f.target(args)
@@ -170,7 +174,7 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 			none.err = errors.Join(none.err, leaveAll(outs))
 			return none
 		}
-		rep = &result.Report{Target: result.Target{Side: "server", Command: opts.Redact.Args(target.Command)}, Error: failure(err, none)}
+		rep = &result.Report{Target: target.Reported(opts.Redact), Error: failure(err, none)}
 	} else {
 		rep.Strict = f.strict
 		if f.update {
@@ -207,6 +211,11 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// isURL reports whether an argument is the address of a server.
+func isURL(arg string) bool {
+	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
+}
+
 // target is what is judged: the command, the entry of a configuration, or the
 // built-in reference server; and the variables whose values are secrets, as
 // NAME=value.
@@ -220,6 +229,8 @@ func (f *checkFlags) target(args []string) (t conformance.Target, secrets []stri
 		if t, err = fromConfig(f.config, f.server); err != nil {
 			return t, nil, &exitError{exitUsage, err}
 		}
+	case f.url != "":
+		t.Endpoint = &check.Endpoint{URL: f.url, Over: catalogue.Transport(f.transport)}
 	case len(args) > 0:
 		t.Command = args
 	default:
@@ -576,13 +587,14 @@ func weight(l result.Level) int {
 
 // writeList prints the checks that the options select.
 func (f *checkFlags) writeList(w io.Writer, o conformance.Options) error {
-	checks, err := conformance.Select(o)
+	t := catalogue.Any
+	checks, err := conformance.Select(o, t)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
 	list := []listed{}
 	for i := range checks {
-		l, err := describe(&checks[i], o)
+		l, err := describe(&checks[i], o, t)
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
@@ -610,23 +622,23 @@ func (f *checkFlags) writeList(w io.Writer, o conformance.Options) error {
 
 // describe gives a check in the revisions that the options select it in; none
 // when they do not.
-func describe(k *check.Check, o conformance.Options) (listed, error) {
+func describe(k *check.Check, o conformance.Options, t catalogue.Transport) (listed, error) {
 	l := listed{Check: k.ID, Title: k.Title, Layer: string(k.Layer)}
 	for _, rev := range check.Revisions() {
 		if len(o.Revisions) > 0 && o.Revisions[0] != "all" && !slices.Contains(o.Revisions, rev) {
 			continue
 		}
-		if ok, err := o.Judges(k, rev); err != nil || !ok {
+		if ok, err := o.Judges(k, rev, t); err != nil || !ok {
 			if err != nil {
 				return l, err
 			}
 			continue
 		}
 		l.Revisions = append(l.Revisions, rev)
-		if level := k.Level(rev); weight(level) > weight(l.Level) {
+		if level := k.Level(rev, t); weight(level) > weight(l.Level) {
 			l.Level = level
 		}
-		for _, r := range k.Bound(rev) {
+		for _, r := range k.Bound(rev, t) {
 			if !slices.Contains(l.Requirements, r.ID) {
 				l.Requirements = append(l.Requirements, r.ID)
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ type requirementsFlags struct {
 func requirementsCommand() *cobra.Command {
 	var f requirementsFlags
 	cmd := &cobra.Command{
-		Use:   "requirements [flags]",
+		Use:   "requirements [flags] [PATTERN…]",
 		Short: "List what the specification requires, and what the checks judge of it",
 		Long: `Lists the requirements of the protocol: what has to hold, in which revisions, who
 has to see to it and where the specification says so; and which checks judge it,
@@ -32,11 +33,14 @@ or why none does. So far the checks judge servers, over stdin and stdout.
 The state of a requirement is covered (a check judges it), open (it can be
 judged from outside, and no check does yet), fixture (to judge it takes
 something that a server or client need not have), hidden (it does not show on
-the wire), or partly (not the same on both sides or in all revisions).`,
-		Example: `  goldwire requirements --revision 2025-11-25 --side server
+the wire), or partly (not the same on both sides or in all revisions).
+
+PATTERN is the id of a requirement, with or without its era, or one with * in
+it: legacy/tools-unknown-tool, tools-*.`,
+		Example: `  goldwire requirements tools-unknown-tool
+  goldwire requirements --revision 2025-11-25 --side server
   goldwire requirements --uncovered --level must
   goldwire requirements --summary --transport stdio`,
-		Args: cobra.NoArgs,
 		RunE: f.run,
 	}
 	fl := cmd.Flags()
@@ -53,8 +57,8 @@ the wire), or partly (not the same on both sides or in all revisions).`,
 	return cmd
 }
 
-func (f *requirementsFlags) run(cmd *cobra.Command, _ []string) error {
-	entries, err := f.entries()
+func (f *requirementsFlags) run(cmd *cobra.Command, patterns []string) error {
+	entries, err := f.entries(patterns)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
@@ -64,8 +68,21 @@ func (f *requirementsFlags) run(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// entries are the requirements that the flags select.
-func (f *requirementsFlags) entries() ([]check.Entry, error) {
+// entries are the requirements that the flags and the patterns select.
+func (f *requirementsFlags) entries(patterns []string) ([]check.Entry, error) {
+	for _, pat := range patterns {
+		matched := false
+		for r := range catalogue.All() {
+			fits, err := named(r.ID, []string{pat})
+			if err != nil {
+				return nil, err
+			}
+			matched = matched || fits
+		}
+		if !matched {
+			return nil, fmt.Errorf("no requirement %q: goldwire requirements lists them", pat)
+		}
+	}
 	if f.revision != "" && !slices.Contains(check.Revisions(), f.revision) {
 		return nil, fmt.Errorf("--revision %s: no such revision; there are %s", f.revision, strings.Join(check.Revisions(), ", "))
 	}
@@ -91,8 +108,25 @@ func (f *requirementsFlags) entries() ([]check.Entry, error) {
 		return nil, fmt.Errorf("--level %s: want must, should or may", f.level)
 	}
 	return slices.DeleteFunc(check.Entries(f.revision, side), func(e check.Entry) bool {
-		return !e.Carries(over) || !slices.Contains(levels, e.Level) || f.covered && !e.Covered() || f.uncovered && e.Covered()
+		fits, _ := named(e.ID, patterns) // malformed ones were refused above
+		return len(patterns) > 0 && !fits || !e.Carries(over) || !slices.Contains(levels, e.Level) || f.covered && !e.Covered() || f.uncovered && e.Covered()
 	}), nil
+}
+
+// named reports whether one of the patterns fits an id, with or without its
+// era.
+func named(id string, patterns []string) (bool, error) {
+	_, short, _ := strings.Cut(id, "/")
+	for _, pat := range patterns {
+		for _, name := range []string{id, short} {
+			if ok, err := path.Match(pat, name); err != nil {
+				return false, fmt.Errorf("pattern %q: %w", pat, err)
+			} else if ok {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 func (f *requirementsFlags) write(w io.Writer, entries []check.Entry) error {
