@@ -70,7 +70,7 @@ func Servers() []Fault {
 	var out []Fault
 	for name, m := range all {
 		id, _, _ := strings.Cut(name, "/")
-		out = append(out, Fault{Name: name, Check: id, Also: also[name], Revision: m.rev, Tolerated: m.warn, Server: &m.server})
+		out = append(out, Fault{Name: name, Check: id, Also: strings.Fields(also[name]), Revision: m.rev, Tolerated: m.warn, Server: &m.server})
 	}
 	slices.SortFunc(out, func(a, b Fault) int { return strings.Compare(a.Name, b.Name) })
 	return out

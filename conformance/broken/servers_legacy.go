@@ -43,7 +43,7 @@ var legacyMutants = map[string]mutant{
 	"ping-answered":            {server: swap("ping", `"result":{}`, `"result":{"pong":true}`)},
 	"initialize-result":        {server: swap("initialize", `"name":"checktest",`, ``)},
 	"ping-before-initialized":  {server: server{Input: noteReady, Output: beforeInitialized}},
-	"quiet-before-initialized": {server: say("initialize", `{"jsonrpc":"2.0","id":"early","method":"roots/list"}`)},
+	"quiet-before-initialized": {server: once("initialize", `{"jsonrpc":"2.0","id":"early","method":"roots/list"}`)},
 	"faulty-initialize-refused": {server: server{Input: func(c *conn, line []byte) bool {
 		if bytes.Contains(line, []byte(`"protocolVersion":5`)) {
 			c.Exit(1)
@@ -76,7 +76,7 @@ var legacyMutants = map[string]mutant{
 		return strings.Replace(a, c.Revision, "2024-11-05", 1)
 	})},
 	"later-constructs":           {rev: "2025-06-18", server: say("tools/list", `{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{}}`)},
-	"client-features-undeclared": {rev: "2025-06-18", server: say("tools/call", `{"jsonrpc":"2.0","id":"r","method":"roots/list"}`)},
+	"client-features-undeclared": {rev: "2025-06-18", server: once("tools/call", `{"jsonrpc":"2.0","id":"r","method":"roots/list"}`)},
 
 	// Malformed input.
 	"parse-error-answered":           {server: react(`no JSON`, ``)},
@@ -99,8 +99,8 @@ var legacyMutants = map[string]mutant{
 	"batch-received/dies":           {server: dieOn(batchMark)},
 	"batch-answered-together":       {server: server{Input: unbatched}},
 	"batch-of-notifications-silent": {server: react(`[{"jsonrpc":"2.0","method"`, `[]`)},
-	"batch-empty-refused":           {server: react(`[]`, `[]`)},
-	"batch-empty-refused/silent":    {server: react(`[]`, ``)},
+	"batch-empty-refused":           {server: lines(func(l string) bool { return l == "[]" }, func(c *conn, _ string) { c.Line("[]") })},
+	"batch-empty-refused/silent":    {server: lines(func(l string) bool { return l == "[]" }, func(*conn, string) {})},
 
 	// Logging, subscriptions, what the server asks for.
 	"log-level-set":                {server: swapArg("logging/setLevel", "alert", `"result":{}`, `"result":{"level":"alert"}`)},
@@ -113,23 +113,23 @@ var legacyMutants = map[string]mutant{
 	"roots-change-tolerated":       {server: dieOn("roots/list_changed")},
 	"server-request-shape":         {server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[]}`)}},
 	"elicit-schema-flat":           {server: server{Output: askFor(`"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"object"}}}}`)}},
-	"elicit-mode":                  {server: server{Output: askFor(`"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://example.com","elicitationId":"1"}`)}},
+	"elicit-mode":                  {rev: "2025-11-25", server: server{Output: askIf("elicitation", `"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://example.com","elicitationId":"1"}`)}},
 	"elicit-required-error": {server: on("tools/call", func(r *request, a string) string {
 		if strings.Contains(string(r.Params), `"visit"`) {
 			return `{"jsonrpc":"2.0","id":` + string(r.ID) + `,"error":{"code":-32042,"message":"visit","data":{"elicitations":[]}}}`
 		}
 		return a
 	})},
-	"roots-undeclared":                    {rev: "2025-06-18", server: say("tools/call", `{"jsonrpc":"2.0","id":"r","method":"roots/list"}`)},
-	"sampling-undeclared":                 {rev: "2025-06-18", server: say("tools/call", `{"jsonrpc":"2.0","id":"r","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`)},
-	"elicitation-undeclared":              {rev: "2025-06-18", server: say("tools/call", `{"jsonrpc":"2.0","id":"r","method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}}`)},
+	"roots-undeclared":                    {rev: "2025-06-18", server: once("tools/call", `{"jsonrpc":"2.0","id":"r","method":"roots/list"}`)},
+	"sampling-undeclared":                 {rev: "2025-06-18", server: once("tools/call", `{"jsonrpc":"2.0","id":"r","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`)},
+	"elicitation-undeclared":              {rev: "2025-06-18", server: once("tools/call", `{"jsonrpc":"2.0","id":"r","method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}}`)},
 	"sampling-content-of-revision":        {rev: "2025-03-26", server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"tool_use","id":"1","name":"t","input":{}}}],"maxTokens":1}`)}},
 	"sampling-content-of-revision/list":   {rev: "2025-06-18", server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}],"maxTokens":1}`)}},
 	"sampling-content-of-revision/link":   {server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"resource_link","uri":"a:b","name":"x"}}],"maxTokens":1}`)}},
 	"sampling-context-declared":           {server: server{Output: askFor(`"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"includeContext":"allServers"}`)}},
 	"url-elicitation-shape":               {server: server{Output: askFor(`"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://example.com"}`)}},
 	"url-elicitation-shape/no-url":        {server: server{Output: askFor(`"method":"elicitation/create","params":{"mode":"url","message":"m","url":"log in","elicitationId":"x"}`)}},
-	"url-elicitation-shape/again":         {server: server{Output: always(askFor(`"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://example.com","elicitationId":"ask-2"}`))}},
+	"url-elicitation-shape/again":         {server: server{Output: twice}},
 	"url-elicitation-https":               {server: server{Output: askFor(`"method":"elicitation/create","params":{"mode":"url","message":"m","url":"http://example.com","elicitationId":"x"}`)}},
 	"url-elicitation-https/error":         {server: swap("tools/call", `https://example.com/in"`, `http://example.com/in"`)},
 	"url-elicitation-clean":               {server: server{Output: askFor(`"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://me:pw@example.com","elicitationId":"x"}`)}},
@@ -200,12 +200,26 @@ var legacyMutants = map[string]mutant{
 	"task-cancel-final":            {server: swap("tasks/cancel", `-32602,"message":"it is done"`, `-32603,"message":"it is done"`)},
 }
 
-// always does every time what a mutant does once a session.
-func always(fn output) output {
-	return func(c *conn, r *request, a string) string {
-		delete(c.State, "asked")
-		return fn(c, r, a)
+// once sends a line before the answer to a method, once a session.
+func once(method, line string) server {
+	return server{Output: func(c *conn, r *request, a string) string {
+		if r != nil && r.Method == method && c.State["said"] == nil {
+			c.State["said"] = true
+			c.Line(line)
+		}
+		return a
+	}}
+}
+
+// twice asks for two things under one elicitation id.
+func twice(c *conn, r *request, a string) string {
+	const ask = `"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://example.com","elicitationId":"twice"}`
+	a = askFor(ask)(c, r, a)
+	if c.State["asked"] == true {
+		c.State["asked"] = 2
+		c.Line(`{"jsonrpc":"2.0","id":"mutant-2",` + ask + `}`)
 	}
+	return a
 }
 
 // countedTasks gives tasks ids that count up.
@@ -295,10 +309,28 @@ func unbatched(c *conn, line []byte) bool {
 	return true
 }
 
-// askFor sends a request to a client that declared something, once a session.
+// askFor sends a request to a client that declared what it is about, by URL
+// only where it declared that, once a session.
 func askFor(members string) output {
+	_, rest, _ := strings.Cut(members, `"method":"`)
+	feature, _, _ := strings.Cut(rest, "/")
+	if strings.Contains(members, `"mode":"url"`) {
+		feature += ".url"
+	}
+	return askIf(feature, members)
+}
+
+// askIf sends a request to a client that declared a capability, once a session.
+func askIf(capability, members string) output {
 	return func(c *conn, r *request, a string) string {
-		if r != nil && r.Method == "tools/call" && strings.Contains(string(r.Params), `"ask"`) && c.State["asked"] == nil {
+		if r != nil && r.Method == "initialize" {
+			c.State["client"] = r.Params.Get("capabilities")
+		}
+		can, _ := c.State["client"].(wire.Raw)
+		for name := range strings.SplitSeq(capability, ".") {
+			can = can.Get(name)
+		}
+		if can != nil && r != nil && r.Method == "tools/call" && strings.Contains(string(r.Params), `"ask"`) && c.State["asked"] == nil {
 			c.State["asked"] = true
 			c.Line(`{"jsonrpc":"2.0","id":"mutant",` + members + `}`)
 		}

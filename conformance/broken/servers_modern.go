@@ -55,9 +55,7 @@ func replaced(old, with string) func(*request, string) string {
 }
 
 func resultOf(result string) func(*request, string) string {
-	return func(r *request, _ string) string {
-		return `{"jsonrpc":"2.0","id":` + string(r.ID) + `,"result":` + result + `}`
-	}
+	return func(r *request, _ string) string { return checktest.Result(r, result) }
 }
 
 func errorOf(code int) func(*request, string) string {
@@ -117,10 +115,17 @@ func acks(fn func(c *conn, r wire.Raw, ack string)) server {
 		if filter.Kind() != wire.KindObject || v.Get("params").Get("_meta").Get(keyVersion) == nil || v.Get("params").Get("_meta").Get(keyCaps) == nil {
 			return false
 		}
-		fn(c, v, ackOf(string(v.Get("id")), string(filter)))
+		if fn(c, v, ackOf(string(v.Get("id")), string(filter))); c.State[unsubscribed] == nil {
+			c.Listening(v.Get("id"))
+		}
+		delete(c.State, unsubscribed)
 		return true
 	}}
 }
+
+// unsubscribed is the key of Conn.State that says that there is no subscription
+// after all.
+const unsubscribed = "unsubscribed"
 
 func ackOf(id, filter string) string {
 	return `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"` + keySub + `":` + id + `},"notifications":` + filter + `}}`
@@ -356,8 +361,14 @@ var modernMutants = map[string]mutant{
 	}}},
 
 	// Subscriptions.
-	"listen-supported":       {server: acks(func(c *conn, r wire.Raw, _ string) { c.Line(errorOf(-32601)(&request{ID: r.Get("id")}, "")) })},
-	"listen-supported/plain": {server: server{Without: checktest.Features, Input: acks(func(c *conn, r wire.Raw, _ string) { c.Line(errorOf(-32601)(&request{ID: r.Get("id")}, "")) }).Input}, warn: true},
+	"listen-supported": {server: acks(func(c *conn, r wire.Raw, _ string) {
+		c.State[unsubscribed] = true
+		c.Line(errorOf(-32601)(&request{ID: r.Get("id")}, ""))
+	})},
+	"listen-supported/plain": {server: server{Without: checktest.Features, Input: acks(func(c *conn, r wire.Raw, _ string) {
+		c.State[unsubscribed] = true
+		c.Line(errorOf(-32601)(&request{ID: r.Get("id")}, ""))
+	}).Input}, warn: true},
 	"listen-acknowledged-first": {server: acks(func(c *conn, r wire.Raw, ack string) {
 		c.Line(tagged("notifications/tools/list_changed", string(r.Get("id")), ""))
 		c.Line(ack)
@@ -415,6 +426,7 @@ var modernMutants = map[string]mutant{
 	"listen-several/refused": {server: acks(func(c *conn, r wire.Raw, ack string) {
 		if c.State[listen] != nil {
 			ack = errorOf(-32603)(&request{ID: r.Get("id")}, "")
+			c.State[unsubscribed] = true
 		}
 		c.Line(ack)
 		c.State[listen] = true
@@ -579,6 +591,7 @@ var racing = acks(func(c *conn, r wire.Raw, ack string) {
 	}
 	c.Line(two[0])
 	c.Line(two[1])
+	c.State[unsubscribed] = true
 })
 
 // refuseHalf refuses a retry that lacks some of the input.

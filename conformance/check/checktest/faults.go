@@ -47,10 +47,31 @@ func Say(method, line string) Server {
 func Give(method, holds, result string) Server {
 	return On(method, func(r *Request, a string) string {
 		if strings.Contains(string(r.Params), holds) {
-			return `{"jsonrpc":"2.0","id":` + string(r.ID) + `,"result":` + result + `}`
+			return Result(r, result)
 		}
 		return a
 	})
+}
+
+// Result is an answer with that result. To an object it adds what every result
+// of a stateless revision carries, where the request is of one and it lacks
+// that.
+func Result(r *Request, result string) string {
+	add := func(member, value string) {
+		if members, ok := strings.CutSuffix(result, "}"); ok && r.Modern && !strings.Contains(result, quote(member)) {
+			result = members + `,` + quote(member) + `:` + value + `}`
+		}
+	}
+	if result == "{}" && r.Modern {
+		result = `{"resultType":"complete"}`
+	}
+	add("resultType", `"complete"`)
+	add("_meta", `{"`+metaServer+`":`+serverInfo("2026-07-28")+`}`)
+	if strings.HasSuffix(r.Method, "/list") || r.Method == "resources/read" || r.Method == "server/discover" {
+		add("ttlMs", "0")
+		add("cacheScope", `"private"`)
+	}
+	return `{"jsonrpc":"2.0","id":` + string(r.ID) + `,"result":` + result + `}`
 }
 
 // Refuse answers a method by an error.

@@ -44,14 +44,19 @@ func (c *Conn) listen(r *Request) (string, error) {
 			c.Line(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"_meta":{"` + metaSub + `":` + string(r.ID) + `},"uri":` + quote(uri) + `}}`)
 		}
 	}
+	c.Listening(r.ID)
+	return "", nil
+}
+
+// Listening keeps a subscription open until the client or the server ends.
+func (c *Conn) Listening(id wire.Raw) {
 	c.mu.Lock()
 	first := len(c.listening) == 0
-	c.listening[string(r.ID)] = r.ID
+	c.listening[string(id)] = id
 	c.mu.Unlock()
 	if silent := c.State[Silent] != nil; first {
 		context.AfterFunc(c.Context, func() { c.teardown(silent) })
 	}
-	return "", nil
 }
 
 // Farewell is the result that ends a subscription.

@@ -1,0 +1,193 @@
+package broken_test
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/conformance"
+	"github.com/goldwire/goldwire/conformance/broken"
+	"github.com/goldwire/goldwire/conformance/catalogue"
+	"github.com/goldwire/goldwire/conformance/check"
+	"github.com/goldwire/goldwire/conformance/check/checktest"
+	"github.com/goldwire/goldwire/conformance/result"
+)
+
+var (
+	all   = flag.Bool("all", false, "judge every broken peer, not a sample of them")
+	only  = flag.String("fault", "", "judge only the broken peers whose names hold this")
+	quiet = flag.Bool("quiet", true, "tell only of what is wrong, and the score")
+)
+
+// findings runs the checker on a server, in fake time, in one revision, and
+// gives what it found wrong by the ids of the checks.
+func findings(t *testing.T, l check.Launcher, rev string) map[string]result.Check {
+	t.Helper()
+	out := map[string]result.Check{}
+	synctest.Test(t, func(t *testing.T) {
+		rep, err := conformance.Run(t.Context(), conformance.Target{Launcher: l}, conformance.Options{Revisions: []string{rev}})
+		if err != nil {
+			t.Logf("%v", err)
+			out["run"] = result.Check{ID: "run", Verdict: result.Error, Reason: err.Error()}
+			return
+		}
+		for _, v := range rep.Results {
+			switch v.Verdict {
+			case result.Fail, result.Warn, result.Error:
+				out[v.ID] = v
+			}
+		}
+	})
+	return out
+}
+
+// TestCorrectPeersHaveNoFindings holds that the checker finds nothing wrong
+// with servers that are right, in each revision.
+func TestCorrectPeersHaveNoFindings(t *testing.T) {
+	for name, l := range map[string]check.Launcher{
+		"reference": (&broken.Fault{Wire: &broken.Wire{}}).Launcher(),
+		"small": check.Pipe{Serve: func(ctx context.Context, in io.Reader, out, errs io.Writer) check.Exit {
+			s := checktest.Server{}
+			return check.Exit{Code: s.Serve(ctx, in, out, errs)}
+		}},
+	} {
+		for _, rev := range check.Revisions() {
+			t.Run(name+" "+rev, func(t *testing.T) {
+				for id, v := range findings(t, l, rev) {
+					t.Errorf("%s %s: want %s, got %s; %s\n%s", v.Verdict, id, v.Expected, v.Observed, v.Reason, frames(v))
+				}
+			})
+		}
+	}
+}
+
+func frames(v result.Check) string {
+	s := ""
+	for _, f := range v.Frames {
+		if f.Here {
+			s += "* "
+		} else {
+			s += "  "
+		}
+		s += f.Text + "\n"
+	}
+	return s
+}
+
+// revisionOf is where a fault is judged, and the check that has to name it.
+func revisionOf(t *testing.T, f *broken.Fault) (string, *check.Check) {
+	checks := check.All()
+	i := slices.IndexFunc(checks, func(k check.Check) bool { return k.ID == f.Check })
+	require.GreaterOrEqual(t, i, 0, "%s: no check %s", f.Name, f.Check)
+	k := &checks[i]
+	rev := f.Revision
+	if rev == "" {
+		for _, r := range check.Revisions() {
+			if k.Applies(r) {
+				rev = r
+			}
+		}
+	}
+	require.True(t, k.Applies(rev), "%s: %s does not apply to %s", f.Name, f.Check, rev)
+	return rev, k
+}
+
+// score counts what was seen in an area.
+type score struct{ seen, all int }
+
+func (s score) String() string {
+	return fmt.Sprintf("%d of %d, %.1f %%", s.seen, s.all, 100*float64(s.seen)/float64(max(s.all, 1)))
+}
+
+// tally gathers scores by area.
+type tally struct {
+	mu     sync.Mutex
+	areas  map[string]*score
+	whole  score
+	unseen []string
+}
+
+func (c *tally) add(area string, seen bool, what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.areas == nil {
+		c.areas = map[string]*score{}
+	}
+	if c.areas[area] == nil {
+		c.areas[area] = &score{}
+	}
+	for _, s := range []*score{c.areas[area], &c.whole} {
+		s.all++
+		if seen {
+			s.seen++
+		}
+	}
+	if !seen {
+		c.unseen = append(c.unseen, what)
+	}
+}
+
+func (c *tally) String() string {
+	var b strings.Builder
+	for _, area := range slices.Sorted(maps.Keys(c.areas)) {
+		fmt.Fprintf(&b, "  %-16s %s\n", area, c.areas[area])
+	}
+	fmt.Fprintf(&b, "  %-16s %s\n", "in all", c.whole)
+	slices.Sort(c.unseen)
+	for _, u := range c.unseen {
+		fmt.Fprintf(&b, "  unseen: %s\n", u)
+	}
+	return b.String()
+}
+
+// TestMutants judges the named broken servers: each is named by the check that
+// it is for, and by none that it has nothing to do with.
+func TestMutants(t *testing.T) {
+	faults := broken.Servers()
+	var seen tally
+	t.Run("servers", func(t *testing.T) {
+		for i := range faults {
+			f := &faults[i]
+			if !*all && *only == "" && i%20 != 0 || !strings.Contains(f.Name, *only) {
+				continue
+			}
+			t.Run(f.Name, func(t *testing.T) {
+				t.Parallel()
+				rev, k := revisionOf(t, f)
+				want := result.Fail
+				if f.Tolerated || k.Warns(rev) {
+					want = result.Warn
+				}
+				got := findings(t, f.Launcher(), rev)
+				v, ok := got[f.Check]
+				caught := ok && v.Verdict == want
+				if !caught {
+					t.Errorf("not seen: %s", cmp.Or(string(v.Verdict), "nothing found"))
+				}
+				for _, id := range slices.Sorted(maps.Keys(got)) {
+					if id != f.Check && !slices.Contains(f.Also, id) {
+						caught = false
+						g := got[id]
+						t.Errorf("ALSO %q: {%q} %s: want %s, got %s; %s\n%s", f.Name, id, g.Verdict, g.Expected, g.Observed, g.Reason, frames(g))
+					}
+				}
+				area := k.Requirements[0]
+				if len(f.Requirements) > 0 {
+					area = f.Requirements[0]
+				}
+				seen.add(catalogue.AreaOf(area), caught, f.Name)
+			})
+		}
+	})
+	t.Logf("named broken servers, by area:\n%s", &seen)
+}
