@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	overtakeAfter = 2 * time.Millisecond // an answer waits this long for a handler that does not return
-	maxLate       = 20                   // such waits that are not counted, on a machine that is late with them
-	maxQueueBytes = 16 << 20             // of messages in the queue
+	overtakeAfter = 10 * time.Millisecond // an answer waits this long for a handler that does not return; more than a turn on a busy machine
+	maxLate       = 20                    // such waits that are not counted, on a machine that is late with them
+	maxQueueBytes = 16 << 20              // of messages in the queue
 )
 
 // note is one notification, or one piece of progress, on its way to a handler.
