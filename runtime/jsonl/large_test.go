@@ -60,7 +60,7 @@ func TestLargeResultIsNotCopiedOften(t *testing.T) {
 	require.NoError(t, c.Close())
 	require.NoError(t, <-served)
 	t.Logf("payloads a call: server %.2f, server, client and carrier %.2f", server, both)
-	require.LessOrEqual(t, both, server+3, "and so do the client and the carrier")
+	require.LessOrEqual(t, both, server+3.2, "and so do the client and the carrier") // a copy more would be 1
 }
 
 const largeText = 16 << 20
