@@ -159,14 +159,17 @@ func (c *Conn) beginFor(ctx context.Context, method string, result wire.Decoder,
 			c.mu.Unlock()
 			return nil, err
 		}
-		if len(c.calls) < limit && (waited || len(c.slots) == 0) {
+		if c.own == nil {
+			c.own = new(calling)
+		}
+		if len(c.calls) < limit && (waited || len(c.own.slots) == 0) {
 			break
 		}
 		slot := make(chan struct{})
 		if waited { // it was woken for a place that somebody else took: stay first
-			c.slots = append([]chan struct{}{slot}, c.slots...)
+			c.own.slots = append([]chan struct{}{slot}, c.own.slots...)
 		} else {
-			c.slots = append(c.slots, slot)
+			c.own.slots = append(c.own.slots, slot)
 		}
 		c.mu.Unlock()
 		if expired == nil && w.timeout > 0 {
@@ -226,9 +229,9 @@ func pick(a, b *time.Duration, otherwise time.Duration) time.Duration {
 
 // leaveQueue gives up a place in the queue, or passes it on. c.mu is held.
 func (c *Conn) leaveQueue(slot chan struct{}) {
-	for i, s := range c.slots {
+	for i, s := range c.own.slots {
 		if s == slot {
-			c.slots = append(c.slots[:i], c.slots[i+1:]...)
+			c.own.slots = slices.Delete(c.own.slots, i, i+1)
 			return
 		}
 	}
@@ -237,9 +240,9 @@ func (c *Conn) leaveQueue(slot chan struct{}) {
 
 // wakeSlot lets the first caller that waits try again. c.mu is held.
 func (c *Conn) wakeSlot() {
-	if len(c.slots) > 0 {
-		close(c.slots[0])
-		c.slots = c.slots[1:]
+	if own := c.own; len(own.slots) > 0 {
+		close(own.slots[0])
+		own.slots = own.slots[1:]
 	}
 }
 
@@ -520,15 +523,16 @@ func (c *Conn) giveUpLocked(w *call) bool {
 	if c.takeLocked(w.id) == nil {
 		return false
 	}
-	if c.gaveUp == nil {
-		c.gaveUp = make(map[int64]struct{})
+	own := c.own
+	if own.gaveUp == nil {
+		own.gaveUp = make(map[int64]struct{})
 	}
-	if len(c.gaveUpQ) >= rememberedGiveUps {
-		delete(c.gaveUp, c.gaveUpQ[0])
-		c.gaveUpQ = c.gaveUpQ[1:]
+	if len(own.gaveUpQ) >= rememberedGiveUps {
+		delete(own.gaveUp, own.gaveUpQ[0])
+		own.gaveUpQ = own.gaveUpQ[1:]
 	}
-	c.gaveUp[w.id] = struct{}{}
-	c.gaveUpQ = append(c.gaveUpQ, w.id)
+	own.gaveUp[w.id] = struct{}{}
+	own.gaveUpQ = append(own.gaveUpQ, w.id)
 	return true
 }
 
@@ -581,14 +585,15 @@ func (p cancelledParams) AppendJSON(b []byte) []byte {
 
 // armTimer makes sure that the timer fires at t. c.mu is held.
 func (c *Conn) armTimer(t time.Time) {
-	if t.IsZero() || !c.timerAt.IsZero() && !t.Before(c.timerAt) {
+	own := c.own
+	if t.IsZero() || !own.timerAt.IsZero() && !t.Before(own.timerAt) {
 		return
 	}
-	c.timerAt = t
-	if c.timer == nil {
-		c.timer = time.AfterFunc(time.Until(t), c.expire)
+	own.timerAt = t
+	if own.timer == nil {
+		own.timer = time.AfterFunc(time.Until(t), c.expire)
 	} else {
-		c.timer.Reset(time.Until(t))
+		own.timer.Reset(time.Until(t))
 	}
 }
 
@@ -597,7 +602,7 @@ func (c *Conn) expire() {
 	now := time.Now()
 	var over []*call
 	c.mu.Lock()
-	c.timerAt = time.Time{}
+	c.own.timerAt = time.Time{}
 	var next time.Time
 	for _, w := range c.calls {
 		switch {
@@ -663,7 +668,7 @@ func (c *Conn) response(env *envelope, wrong error) {
 			err = &StrictError{Problems: env.problems}
 		}
 	}
-	c.queue.answer(w, err)
+	c.notes().answer(w, err)
 }
 
 // notePassedOver tells of a result that broke its schema: forgiven, or refused
@@ -705,10 +710,11 @@ func (c *Conn) stray(env *envelope, wrong error) {
 	kind := UnknownAnswer
 	c.mu.Lock()
 	if n, exact := env.id.Int(); exact {
-		if _, late := c.gaveUp[n]; late {
+		if n < 1 || n > c.nextID {
+		} else if _, late := c.own.gaveUp[n]; late {
 			kind = LateAnswer
-			delete(c.gaveUp, n) // a second one is a duplicate
-		} else if n >= 1 && n <= c.nextID {
+			delete(c.own.gaveUp, n) // a second one is a duplicate
+		} else {
 			kind = DuplicateAnswer
 		}
 	} else if n, err := strconv.ParseFloat(looseNumber(env.id), 64); err == nil && n >= 1 && n <= float64(c.nextID) {
@@ -758,7 +764,7 @@ func (c *Conn) progressed(env *envelope) bool {
 		p.Total = &t
 	}
 	p.Message, _ = env.params.Get("message").Str()
-	c.queue.put(env.method, len(env.data), func() {
+	c.notes().put(env.method, len(env.data), func() {
 		defer func() {
 			if v := recover(); v != nil {
 				_ = c.panicked(&inbound{method: method}, v)
@@ -877,9 +883,7 @@ func withMetadata[P any, PP Params[P]](c *Conn, w *call, params PP) wire.Appende
 	if w.relayed != nil && params != nil {
 		c.relayProgress(w, params.Metadata().ProgressToken)
 	}
-	c.mu.Lock()
-	m := c.meta
-	c.mu.Unlock()
+	m := c.metadata()
 	if w.progress != nil {
 		m.ProgressToken = NewID(w.id)
 	}

@@ -58,20 +58,11 @@ const (
 // RemoteServer that nobody connected has, is like one that is closed; calls on
 // it fail with ErrNoPeer.
 type Conn struct {
+	*kin
 	link   Link
 	waker  Waker
-	rules  CarrierRules
-	ch     Chooser
-	single *Service // the chooser, when it always chooses itself
-	side   Side
-	o      *Options // not to be changed
-	ev     *events
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
-
-	base  context.Context // values for the handlers, never nil
-	local *LocalOptions   // what is called instead of a link; nil for none
-	once  sync.Map        // of Peer.Once
 
 	received, sent atomic.Uint64
 	handling       atomic.Int64
@@ -80,38 +71,59 @@ type Conn struct {
 	state          atomic.Uint32 // State; written under mu only
 	opened         atomic.Bool   // stateful: initialize is answered
 
+	once  atomic.Pointer[sync.Map] // of Peer.Once; made by the first
+	queue atomic.Pointer[queue]    // of notes; made by the first
+
 	mu       sync.Mutex
+	rules    CarrierRules
+	joinable bool     // the handshake is made, and nobody has decoded its result
+	closing  bool     // the link is being closed
+	over     bool     // the link has ended
 	svc      *Service // of the handshake
 	session  *Session // nil before
-	joinable bool     // the handshake is made, and nobody has decoded its result
 	relay    *Hub     // of Hub
 	gate     *gate
-	meta     Metadata
-	inflight requests // of the peer, listens included
-	streams  int      // listens among them
+	meta     *Metadata // nil for nothing; not to be changed
+	inflight requests  // of the peer, listens included
+	streams  int       // listens among them
 	nextID   int64
 	calls    map[int64]*call
-	slots    []chan struct{} // callers that wait for a place among calls
-	gaveUp   map[int64]struct{}
-	gaveUpQ  []int64
+	own      *calling      // made by the first call
 	early    *earlyCancels // nil for none
-	timer    *time.Timer
-	timerAt  time.Time // zero while the timer is not set
 	subs     map[string]struct{}
 	subBytes int           // of the texts in it
 	idle     chan struct{} // made by a drain, closed when nothing runs
 	err      error
-	closing  bool
-	done     chan struct{}
+	done     chan struct{} // made when somebody asks
+}
 
-	queue queue
+// kin is what a connection has in common with its forks. It is not changed once
+// there are any.
+type kin struct {
+	ch     Chooser
+	single *Service // the chooser, when it always chooses itself
+	side   Side
+	o      *Options // not to be changed
+	ev     *events
+	base   context.Context // values for the handlers, never nil
+	local  *LocalOptions   // what is called instead of a link; nil for none
+}
+
+// calling is what a connection that makes calls keeps beside them. It is
+// guarded by Conn.mu.
+type calling struct {
+	slots   []chan struct{} // callers that wait for a place among the calls
+	gaveUp  map[int64]struct{}
+	gaveUpQ []int64
+	timer   *time.Timer
+	timerAt time.Time // zero while the timer is not set
 }
 
 // NewConn makes a connection over a link that is not started. side is ours.
 // A nil link is for carriers whose exchanges are all there is: nothing can be
 // sent outside of one.
 func NewConn(l Link, ch Chooser, side Side) *Conn {
-	c := &Conn{link: l, ch: ch, side: side, base: context.Background(), done: make(chan struct{})}
+	c := &Conn{kin: &kin{ch: ch, side: side, base: context.Background()}, link: l}
 	c.single, _ = ch.(*Service)
 	switch x := ch.(type) {
 	case *Service:
@@ -129,8 +141,16 @@ func NewConn(l Link, ch Chooser, side Side) *Conn {
 	}
 	c.ev = newEvents(c.o)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.queue.c = c
 	return c
+}
+
+// notes is where notifications wait for their handlers.
+func (c *Conn) notes() *queue {
+	if q := c.queue.Load(); q != nil {
+		return q
+	}
+	c.queue.CompareAndSwap(nil, &queue{c: c})
+	return c.queue.Load()
 }
 
 // Start starts the link.
@@ -303,7 +323,10 @@ func (c *Conn) Stats() Stats {
 	if c == nil {
 		return Stats{State: Closed}
 	}
-	s := Stats{Received: c.received.Load(), Sent: c.sent.Load(), Handling: int(c.handling.Load()), Notifications: c.queue.length()}
+	s := Stats{Received: c.received.Load(), Sent: c.sent.Load(), Handling: int(c.handling.Load())}
+	if q := c.queue.Load(); q != nil {
+		s.Notifications = q.length()
+	}
 	for k := range s.Counts {
 		s.Counts[k] = c.ev.counts[k].Load()
 	}
@@ -328,6 +351,14 @@ func (c *Conn) WaitingCalls() int {
 func (c *Conn) Done() <-chan struct{} {
 	if c == nil {
 		return endedContext.Done()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil {
+		if c.over {
+			return endedContext.Done()
+		}
+		c.done = make(chan struct{})
 	}
 	return c.done
 }
@@ -423,7 +454,7 @@ func (c *Conn) Drain(ctx context.Context) error {
 	var err error
 	select {
 	case <-idle:
-	case <-c.done:
+	case <-c.Done():
 	case <-wait.Done():
 		select {
 		case <-idle: // both at once
@@ -477,10 +508,12 @@ func (c *Conn) shut(cause error) {
 	for in := range c.inflight.all() {
 		running = append(running, in)
 	}
-	slots := c.slots
-	c.slots = nil
-	if c.timer != nil {
-		c.timer.Stop()
+	var slots []chan struct{}
+	if c.own != nil {
+		slots, c.own.slots = c.own.slots, nil
+		if c.own.timer != nil {
+			c.own.timer.Stop()
+		}
 	}
 	if c.idle != nil {
 		close(c.idle)
@@ -489,7 +522,9 @@ func (c *Conn) shut(cause error) {
 	svc := c.service()
 	c.mu.Unlock()
 
-	c.cancel() // first, so that nothing here waits for a peer that does not read
+	if c.cancel != nil { // a fork for one exchange has none
+		c.cancel() // first, so that nothing here waits for a peer that does not read
+	}
 	if cause == nil && c.side == ClientSide && c.link != nil && !c.rules.CallStreams {
 		// A server that still hears of it need not finish what nobody waits for
 		// before it ends.
@@ -515,7 +550,7 @@ func (c *Conn) shut(cause error) {
 	if svc != nil {
 		svc.hub.remove(c)
 	}
-	c.queue.close()
+	c.notes().close()
 }
 
 // finishClose closes the link once, and waits for it.
@@ -525,13 +560,14 @@ func (c *Conn) finishClose(ctx context.Context) error {
 	c.closing = true
 	c.mu.Unlock()
 	if !first {
+		done := c.Done()
 		select {
-		case <-c.done:
+		case <-done:
 			return nil
 		default:
 		}
 		select {
-		case <-c.done:
+		case <-done:
 			return nil
 		case <-ctx.Done():
 			return ContextError(ctx)
@@ -541,7 +577,12 @@ func (c *Conn) finishClose(ctx context.Context) error {
 	if c.link != nil {
 		err = c.link.Close(ctx)
 	}
-	close(c.done)
+	c.mu.Lock()
+	c.over = true
+	if c.done != nil {
+		close(c.done)
+	}
+	c.mu.Unlock()
 	return err
 }
 
@@ -609,8 +650,18 @@ func (c *Conn) SetMetadata(m Metadata) {
 		return
 	}
 	c.mu.Lock()
-	c.meta = m
+	c.meta = &m
 	c.mu.Unlock()
+}
+
+// metadata is what SetMetadata set.
+func (c *Conn) metadata() (m Metadata) {
+	c.mu.Lock()
+	if c.meta != nil {
+		m = *c.meta
+	}
+	c.mu.Unlock()
+	return m
 }
 
 // Hub is where a client's connection publishes what its server tells of its own

@@ -13,10 +13,9 @@ import (
 // need not be closed once its request is answered; only c.Close ends the
 // contexts of its notification handlers.
 func (c *Conn) Fork(l Link) *Conn {
-	f := &Conn{link: l, ch: c.ch, single: c.single, side: c.side, o: c.o, ev: c.ev, base: c.base, done: make(chan struct{})}
-	f.queue.c = f
+	f := &Conn{kin: c.kin, link: l}
 	if l == nil {
-		f.ctx, f.cancel = c.ctx, func() {}
+		f.ctx = c.ctx
 		return f
 	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())

@@ -15,16 +15,15 @@ import (
 // is the context of its handler: made once a message, without the allocations
 // of the standard ones unless somebody waits for it to end.
 type inbound struct {
-	parent  context.Context
-	c       *Conn
-	svc     *Service
-	ex      Exchange // nil for a notification taken from the queue
-	id      ID
-	method  string
-	header  map[string][]string
-	data    []byte
-	carried Waiter // the call of ours on whose stream a relayed notification came
-	params  any    // decoded, or wire.Raw
+	parent context.Context
+	c      *Conn
+	svc    *Service
+	ex     Exchange // nil for a notification taken from the queue
+	id     ID
+	method string
+	header map[string][]string
+	data   []byte
+	params any // decoded, or wire.Raw
 
 	// sending is held while something is handed to the exchange, so that
 	// nothing follows the answer and progress keeps its order. It comes
@@ -34,20 +33,34 @@ type inbound struct {
 	mu       sync.Mutex
 	done     chan struct{} // made when somebody asks
 	err      error
-	cause    error
-	finished bool // answered or given up: nothing more may be sent
-	canceled bool // by the peer: no answer
-	after    []*afterFunc
-	stop     func() bool // of the watch on the parent
 	token    ID
-	tokenSet bool
 	progress float64
-	reported bool
 	listen   *listenStream // set before it is known to others
 	stream   *TextStream   // the answer, where it is one
-	inline   bool          // a client answers it while it reads: it waits for nobody
-	told     []*Error      // what the peer answered to calls that the handler made to it
-	refused  *Error        // why Subscribe did not keep a resource
+	seldom   *seldom       // made by who needs it
+	finished bool          // answered or given up: nothing more may be sent
+	canceled bool          // by the peer: no answer
+	tokenSet bool
+	reported bool // progress
+	inline   bool // a client answers it while it reads: it waits for nobody
+}
+
+// seldom is what few messages need. It is guarded by inbound.mu.
+type seldom struct {
+	carried Waiter // the call of ours on whose stream a relayed notification came
+	cause   error  // why err
+	after   []*afterFunc
+	stop    func() bool // of the watch on the parent
+	told    []*Error    // what the peer answered to calls that the handler made to it
+	refused *Error      // why Subscribe did not keep a resource
+}
+
+// more makes what is needed seldom. in.mu is held.
+func (in *inbound) more() *seldom {
+	if in.seldom == nil {
+		in.seldom = new(seldom)
+	}
+	return in.seldom
 }
 
 type afterFunc struct {
@@ -116,16 +129,15 @@ func (in *inbound) AfterFunc(f func()) func() bool {
 		return func() bool { return false }
 	}
 	a := &afterFunc{f: f}
-	in.after = append(in.after, a)
+	m := in.more()
+	m.after = append(m.after, a)
 	in.watchParent()
 	return func() bool {
 		in.mu.Lock()
 		defer in.mu.Unlock()
-		for i, x := range in.after {
-			if x == a {
-				in.after = append(in.after[:i], in.after[i+1:]...)
-				return true
-			}
+		if i := slices.Index(m.after, a); i >= 0 {
+			m.after = slices.Delete(m.after, i, i+1)
+			return true
 		}
 		return false
 	}
@@ -133,8 +145,8 @@ func (in *inbound) AfterFunc(f func()) func() bool {
 
 // watchParent passes the parent's end on, once somebody waits for ours.
 func (in *inbound) watchParent() {
-	if in.stop == nil && in.err == nil && in.parent.Done() != nil {
-		in.stop = context.AfterFunc(in.parent, func() { in.end(in.parent.Err(), context.Cause(in.parent)) })
+	if in.err == nil && in.parent.Done() != nil && in.more().stop == nil {
+		in.seldom.stop = context.AfterFunc(in.parent, func() { in.end(in.parent.Err(), context.Cause(in.parent)) })
 	}
 }
 
@@ -145,12 +157,13 @@ func (in *inbound) end(err, cause error) {
 		in.mu.Unlock()
 		return
 	}
-	in.err, in.cause = err, cause
+	m := in.more()
+	in.err, m.cause = err, cause
 	if in.done != nil {
 		close(in.done)
 	}
-	after, stop := in.after, in.stop
-	in.after, in.stop = nil, nil
+	after, stop := m.after, m.stop
+	m.after, m.stop = nil, nil
 	in.mu.Unlock()
 	if stop != nil {
 		stop()
@@ -206,7 +219,8 @@ func (in *inbound) finish() bool {
 // tell remembers an error that the peer itself answered with.
 func (in *inbound) tell(e *Error) {
 	in.mu.Lock()
-	in.told = append(in.told, e)
+	m := in.more()
+	m.told = append(m.told, e)
 	in.mu.Unlock()
 }
 
@@ -217,17 +231,17 @@ func (in *inbound) refusal() error {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.refused == nil {
+	if in.seldom == nil || in.seldom.refused == nil {
 		return nil
 	}
-	return in.refused
+	return in.seldom.refused
 }
 
 // wasTold reports whether an error is the peer's own.
 func (in *inbound) wasTold(e *Error) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return slices.Contains(in.told, e)
+	return in.seldom != nil && slices.Contains(in.seldom.told, e)
 }
 
 // closed reports whether nothing more may be sent for the message.
@@ -240,7 +254,8 @@ func (in *inbound) closed() bool {
 // release ends the context after the answer, for whoever still holds it.
 func (in *inbound) release() {
 	in.mu.Lock()
-	idle := in.done == nil && in.after == nil && in.stop == nil
+	m := in.seldom
+	idle := in.done == nil && (m == nil || m.after == nil && m.stop == nil)
 	if idle && in.err == nil {
 		in.err = context.Canceled
 	}

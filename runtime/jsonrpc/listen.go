@@ -845,7 +845,7 @@ func (c *Conn) routeSubscription(env *envelope) bool {
 		s.acknowledged(n, params.Get("notifications"))
 		return true
 	}
-	c.queue.put(method, len(env.data), func() {
+	c.notes().put(method, len(env.data), func() {
 		if s.f == nil {
 			return
 		}
@@ -890,6 +890,6 @@ func (c *Conn) endSubscription(id ID, reason string) bool {
 	}
 	c.giveUpLocked(w)
 	c.mu.Unlock()
-	c.queue.answer(w, &CanceledError{Reason: reason})
+	c.notes().answer(w, &CanceledError{Reason: reason})
 	return true
 }

@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -244,9 +245,14 @@ func (p Peer) Once(key any, f func() any) any {
 	if in == nil {
 		return f()
 	}
-	if v, ok := in.c.once.Load(key); ok {
+	kept := in.c.once.Load()
+	if kept == nil {
+		in.c.once.CompareAndSwap(nil, new(sync.Map))
+		kept = in.c.once.Load()
+	}
+	if v, ok := kept.Load(key); ok {
 		return v
 	}
-	v, _ := in.c.once.LoadOrStore(key, f())
+	v, _ := kept.LoadOrStore(key, f())
 	return v
 }

@@ -371,9 +371,7 @@ func (c *Conn) declares(ctx context.Context, own Metadata, path string) bool {
 		if in := inboundOf(ctx); in != nil && in.c != c && passedOn(in, own) {
 			return false
 		}
-		c.mu.Lock()
-		caps = c.meta.ClientCapabilities
-		c.mu.Unlock()
+		caps = c.metadata().ClientCapabilities
 	}
 	return caps != nil && advertised(caps.AppendJSON(nil), path)
 }

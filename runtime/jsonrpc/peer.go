@@ -116,7 +116,10 @@ func (p Peer) Cause() error {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.cause
+	if in.seldom == nil {
+		return nil
+	}
+	return in.seldom.cause
 }
 
 // Notify sends a notification that belongs to the request being handled,
@@ -343,7 +346,7 @@ func (p Peer) Subscribe(uri string) error {
 		return nil
 	}
 	in.mu.Lock()
-	in.refused = err
+	in.more().refused = err
 	in.mu.Unlock()
 	return err
 }

@@ -15,7 +15,7 @@ func TestLateTicksAreNotCounted(t *testing.T) {
 	for late, want := range map[time.Duration]int{0: 1, 3 * overtakeAfter: maxLate + 1} {
 		c := NewConn(nil, svc, ClientSide)
 		w := &call{ch: make(chan struct{}, 1), o: new(CallOptions)}
-		q := &c.queue
+		q := c.notes()
 		q.running, q.seq, q.inHand = true, 1, 1 // its handler runs
 		q.answer(w, nil)
 		q.timer.Stop()

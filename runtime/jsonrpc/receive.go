@@ -479,7 +479,7 @@ func (c *Conn) examine(ctx context.Context, ex Exchange, env *envelope, first er
 			c.ev.note(Event{Kind: UnreadableAnswer, Err: errors.Join(wrong, errOrNil(again.rpcErr))}, env.data)
 			if e := again.rpcErr; e != nil && e.Code != 0 && result == nil {
 				if w := c.onlyHandshake(); w != nil { // there is nothing else that it can be about
-					c.queue.answer(w, e)
+					c.notes().answer(w, e)
 				}
 			}
 		} else {
@@ -638,7 +638,7 @@ func (c *Conn) handle(e *entry, in *inbound) {
 		// A client's reading goroutine may be a caller that waits for its
 		// own answer: handlers run beside it.
 		in.ex.Detach()
-		c.queue.request(func() { go c.run(e, in) })
+		c.notes().request(func() { go c.run(e, in) })
 	case e.blocking:
 		in.ex.Detach()
 		c.run(e, in)
@@ -1347,7 +1347,7 @@ func (c *Conn) notification(ex Exchange, env *envelope) {
 	}
 	in := &inbound{parent: c.ctx, c: c, svc: svc, method: env.method, header: env.header, data: env.data}
 	params := env.params
-	c.queue.put(env.method, len(env.data), func() { c.deliver(e, in, params) })
+	c.notes().put(env.method, len(env.data), func() { c.deliver(e, in, params) })
 }
 
 var errOutOfPlace = errors.New("out of place")

@@ -51,7 +51,10 @@ func (c *Conn) relayRequest(in *inbound, buf *buffer) int64 {
 }
 
 func (c *Conn) relayNotification(ex Exchange, svc *Service, env *envelope) {
-	in := &inbound{parent: c.ctx, c: c, svc: svc, method: env.method, header: env.header, data: env.data, carried: waiterOf(ex)}
+	in := &inbound{parent: c.ctx, c: c, svc: svc, method: env.method, header: env.header, data: env.data}
+	if w := waiterOf(ex); w != nil {
+		in.seldom = &seldom{carried: w}
+	}
 	defer in.release()
 	defer func() {
 		if v := recover(); v != nil {
@@ -97,9 +100,15 @@ func (p Peer) carried() *call {
 	if in == nil {
 		return nil
 	}
-	w := in.carried
+	var w Waiter
 	if in.ex != nil {
 		w = waiterOf(in.ex)
+	} else {
+		in.mu.Lock()
+		if in.seldom != nil {
+			w = in.seldom.carried
+		}
+		in.mu.Unlock()
 	}
 	c, _ := w.(*call)
 	return c
