@@ -28,14 +28,14 @@ func blocks(text, language string) []string {
 }
 
 // TestReadmeProgramsTalk builds the programs of the README, lets the client
-// call the server, judges the server, and reads what the third prints.
+// call the server, judges the server, and reads what the others print.
 func TestReadmeProgramsTalk(t *testing.T) {
 	t.Setenv("GORACE", "atexit_sleep_ms=0")
 	programs := blocks(readme(t), "go")
-	require.Len(t, programs, 3)
+	require.Len(t, programs, 4)
 	dir := t.TempDir()
 	var bins []string
-	for i, name := range []string{"server", "client", "both"} {
+	for i, name := range []string{"server", "client", "both", "asks"} {
 		src := filepath.Join(dir, name+".go")
 		require.NoError(t, os.WriteFile(src, []byte(programs[i]), 0o666))
 		bin := filepath.Join(dir, name)
@@ -49,9 +49,11 @@ func TestReadmeProgramsTalk(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	require.Equal(t, "echo\nhello\n", string(out))
 
-	out, err = exec.Command(bins[2]).Output()
-	require.NoError(t, err)
-	require.True(t, strings.Contains(readme(t), "It prints\n\n```\n"+string(out)+"```\n"), "the README shows what its third program prints:\n%s", out)
+	for _, bin := range bins[2:] {
+		out, err = exec.Command(bin).Output()
+		require.NoError(t, err)
+		require.True(t, strings.Contains(readme(t), "It prints\n\n```\n"+string(out)+"```\n"), "the README shows what %s prints:\n%s", bin, out)
+	}
 
 	var stdout, stderr bytes.Buffer
 	code := run([]string{"check", "--", bins[0]}, nil, &stdout, &stderr)
