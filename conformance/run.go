@@ -28,9 +28,30 @@ type Target struct {
 	// Inherit names what the server gets of the environment of this process; a
 	// name that ends in * stands for all that begin so. nil is everything.
 	Inherit []string
+	// Endpoint is where the server runs already; Command is empty then.
+	Endpoint *check.Endpoint
 	// Launcher starts the server instead of Command, for servers that live in
 	// this process.
 	Launcher check.Launcher
+}
+
+// Reported is the target as a report names it, without secrets.
+func (t *Target) Reported(redact *result.Redactor) result.Target {
+	out := result.Target{Side: string(catalogue.Server), Command: redact.Args(t.Command)}
+	if t.Endpoint != nil {
+		out.URL = redact.Text(t.Endpoint.String())
+	}
+	return out
+}
+
+func (t *Target) driven() check.Target {
+	switch {
+	case t.Launcher != nil:
+		return t.Launcher
+	case t.Endpoint != nil:
+		return t.Endpoint
+	}
+	return check.Command{Args: t.Command, Dir: t.Dir, Env: t.Env, Inherit: t.Inherit}
 }
 
 // Options of a run; the zero value judges the newest revision of each era that
@@ -155,17 +176,14 @@ var ErrTime = errors.New("the time for the run was over before the server had sa
 // ErrTime and what Options.Save returned. Neither the report nor an error holds
 // secrets that Options.Redact knows.
 func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
-	checks, err := Select(o)
+	driven := t.driven()
+	checks, err := Select(o, driven.Transport())
 	if err != nil {
 		return nil, err
 	}
-	launcher := t.Launcher
-	if launcher == nil {
-		launcher = check.Command{Args: t.Command, Dir: t.Dir, Env: t.Env, Inherit: t.Inherit}
-	}
 	o.Limits = o.Limits.OneRun()
-	rep := &result.Report{Target: result.Target{Side: "server", Command: o.Redact.Args(t.Command)}}
-	r := runner{ctx: ctx, drive: ctx, launcher: launcher, o: o, rep: rep}
+	rep := &result.Report{Target: t.Reported(o.Redact)}
+	r := runner{ctx: ctx, drive: ctx, target: driven, o: o, rep: rep}
 	if o.Time > 0 {
 		var stop context.CancelFunc
 		r.drive, stop = context.WithTimeout(ctx, o.Time)
@@ -183,7 +201,7 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 		}
 		return nil, err
 	}
-	if err := o.anyIn(checks, revs); err != nil {
+	if err := o.anyIn(checks, revs, driven.Transport()); err != nil {
 		return nil, err
 	}
 	rep.Revisions = revs
@@ -191,9 +209,10 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 }
 
 // Select gives the checks that the options leave in one of the revisions that
-// they name, in the order of the lists. ErrNoCheck when a pattern matches none
-// at all, or none of them is left.
-func Select(o Options) ([]check.Check, error) {
+// they name over a transport, in the order of the lists; over catalogue.Any
+// those of every transport. ErrNoCheck when a pattern matches none at all, or
+// none of them is left.
+func Select(o Options, t catalogue.Transport) ([]check.Check, error) {
 	all := check.All()
 	for _, pat := range o.Checks {
 		if pat == "" {
@@ -203,7 +222,7 @@ func Select(o Options) ([]check.Check, error) {
 		n := 0
 		for i := range all {
 			for _, rev := range check.Revisions() {
-				ok, err := one.Judges(&all[i], rev)
+				ok, err := one.Judges(&all[i], rev, catalogue.Any)
 				if err != nil {
 					return nil, err
 				}
@@ -220,17 +239,17 @@ func Select(o Options) ([]check.Check, error) {
 	if len(revs) == 0 { // whether there are such revisions is told elsewhere
 		return all, nil
 	}
-	return all, o.anyIn(all, revs)
+	return all, o.anyIn(all, revs, t)
 }
 
-// Judges reports whether the options leave a check in a revision. The error
-// says which pattern is malformed.
-func (o *Options) Judges(k *check.Check, rev string) (bool, error) {
-	bound := k.Bound(rev)
+// Judges reports whether the options leave a check in a revision over a
+// transport. The error says which pattern is malformed.
+func (o *Options) Judges(k *check.Check, rev string, t catalogue.Transport) (bool, error) {
+	bound := k.Bound(rev, t)
 	if len(bound) == 0 {
 		return false, nil
 	}
-	switch level := k.Level(rev); {
+	switch level := k.Level(rev, t); {
 	case o.Level == catalogue.Must && level != catalogue.Must, o.Level == catalogue.Should && level == catalogue.May:
 		return false, nil
 	}
@@ -251,11 +270,11 @@ func (o *Options) Judges(k *check.Check, rev string) (bool, error) {
 }
 
 // anyIn gives ErrNoCheck when the options leave none of the checks in any of
-// the revisions.
-func (o *Options) anyIn(checks []check.Check, revs []string) error {
+// the revisions over a transport.
+func (o *Options) anyIn(checks []check.Check, revs []string, t catalogue.Transport) error {
 	for i := range checks {
 		for _, rev := range revs {
-			if ok, err := o.Judges(&checks[i], rev); ok || err != nil {
+			if ok, err := o.Judges(&checks[i], rev, t); ok || err != nil {
 				return err
 			}
 		}
@@ -301,12 +320,12 @@ func choose(asked, speaks []string) ([]string, error) {
 }
 
 type runner struct {
-	ctx      context.Context // of the run
-	drive    context.Context // of driving the target: it ends with the time for that
-	launcher check.Launcher
-	o        Options
-	rep      *result.Report
-	saved    int
+	ctx    context.Context // of the run
+	drive  context.Context // of driving the target: it ends with the time for that
+	target check.Target
+	o      Options
+	rep    *result.Report
+	saved  int
 
 	telling sync.Mutex
 }
@@ -334,7 +353,7 @@ func (r *runner) save(traces ...*check.Trace) error {
 
 func (r *runner) explore() (*check.Exploration, error) {
 	r.tell(Progress{})
-	found, err := check.Explore(r.drive, r.launcher, r.o.Limits)
+	found, err := check.Explore(r.drive, r.target, r.o.Limits)
 	if err != nil {
 		switch {
 		case r.ctx.Err() != nil:
@@ -375,7 +394,7 @@ func (r *runner) judge(revs []string, checks []check.Check, found *check.Explora
 			to, rev := make(chan driven, 1), revs[started]
 			done[started] = to
 			driving.Go(func() {
-				traces, err := check.DriveFor(ctx, r.launcher, check.DriveOptions{
+				traces, err := check.DriveFor(ctx, r.target, check.DriveOptions{
 					Revision: rev, Probes: check.Probes(), Limits: r.o.Limits, Allow: r.o.Allow, Deny: r.o.Deny, Started: found.Started,
 					Progress: func(what string) { r.tell(Progress{Revision: rev, Probe: what}) },
 				}, r.selected(checks, rev), found.Traces)
@@ -386,7 +405,7 @@ func (r *runner) judge(revs []string, checks []check.Check, found *check.Explora
 		if err := errors.Join(d.err, r.save(d.traces...)); err != nil {
 			return err
 		}
-		if err := r.verdicts(rev, checks, d.traces, found.Traces); err != nil {
+		if err := r.verdicts(rev, r.target.Transport(), checks, d.traces, found.Traces); err != nil {
 			return err
 		}
 	}
@@ -397,15 +416,15 @@ func (r *runner) judge(revs []string, checks []check.Check, found *check.Explora
 func (r *runner) selected(checks []check.Check, rev string) []check.Check {
 	var out []check.Check
 	for i := range checks {
-		if ok, err := r.o.Judges(&checks[i], rev); ok && err == nil { // a pattern that is none was refused before
+		if ok, err := r.o.Judges(&checks[i], rev, r.target.Transport()); ok && err == nil { // a pattern that is none was refused before
 			out = append(out, checks[i])
 		}
 	}
 	return out
 }
 
-// verdicts judges the sessions of a revision, until the context ends.
-func (r *runner) verdicts(rev string, checks []check.Check, traces, offers []*check.Trace) error {
+// verdicts judges the sessions of a revision over a transport, until the context ends.
+func (r *runner) verdicts(rev string, over catalogue.Transport, checks []check.Check, traces, offers []*check.Trace) error {
 	facts := check.FactsOf(rev, traces)
 	if r.rep.Target.Name == "" {
 		r.rep.Target.Name, r.rep.Target.Version = r.o.Redact.Text(check.Name(facts.Info, "name")), r.o.Redact.Text(check.Name(facts.Info, "version"))
@@ -415,12 +434,12 @@ func (r *runner) verdicts(rev string, checks []check.Check, traces, offers []*ch
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		if ok, err := r.o.Judges(k, rev); err != nil {
+		if ok, err := r.o.Judges(k, rev, over); err != nil {
 			return err
 		} else if !ok {
 			continue
 		}
-		v := k.Verdict(rev, facts, traces, offers)
+		v := k.Verdict(rev, over, facts, traces, offers)
 		r.o.Redact.Check(&v)
 		r.rep.Results = append(r.rep.Results, v)
 		r.tell(Progress{Revision: rev, Check: &v})
@@ -433,32 +452,43 @@ func (r *runner) verdicts(rev string, checks []check.Check, traces, offers []*ch
 // Revisions, Checks, Level and Progress count, and no revisions means all that
 // were recorded. The errors are *RevisionError and ErrNoCheck.
 func Judge(recs []*transcript.Recording, o Options) (*result.Report, error) {
-	checks, err := Select(o)
+	checks, err := Select(o, catalogue.Any)
 	if err != nil {
 		return nil, err
 	}
-	var offers []*check.Trace
-	sessions := map[string][]*check.Trace{}
+	type setting struct {
+		rev  string
+		over catalogue.Transport
+	}
+	offers := map[catalogue.Transport][]*check.Trace{}
+	sessions := map[setting][]*check.Trace{}
 	for _, rec := range recs {
 		t := check.NewTrace(rec)
 		if t.Exploring() {
-			offers = append(offers, t)
+			offers[t.Transport] = append(offers[t.Transport], t)
 		} else {
-			sessions[t.Revision] = append(sessions[t.Revision], t)
+			sessions[setting{t.Revision, t.Transport}] = append(sessions[setting{t.Revision, t.Transport}], t)
 		}
 	}
 	asked := o.Revisions
 	if len(asked) == 0 {
 		asked = []string{"all"}
 	}
-	revs, err := choose(asked, slices.DeleteFunc(check.Revisions(), func(rev string) bool { return sessions[rev] == nil }))
+	transports := []catalogue.Transport{catalogue.Stdio, catalogue.HTTP, catalogue.SSE}
+	revs, err := choose(asked, slices.DeleteFunc(check.Revisions(), func(rev string) bool {
+		return !slices.ContainsFunc(transports, func(t catalogue.Transport) bool { return sessions[setting{rev, t}] != nil })
+	}))
 	if err != nil {
 		return nil, err
 	}
 	r := runner{ctx: context.Background(), o: o, rep: &result.Report{Target: result.Target{Side: "server"}, Revisions: revs}}
 	for _, rev := range revs {
-		if err := r.verdicts(rev, checks, sessions[rev], offers); err != nil {
-			return r.rep, err
+		for _, t := range transports {
+			if traces := sessions[setting{rev, t}]; traces != nil {
+				if err := r.verdicts(rev, t, checks, traces, offers[t]); err != nil {
+					return r.rep, err
+				}
+			}
 		}
 	}
 	return r.rep, nil

@@ -133,7 +133,7 @@ func TestPatternsSelect(t *testing.T) {
 		{Checks: []string{"modern/*"}, Revisions: []string{"2025-11-25"}},
 		{Checks: []string{"no-such"}},
 	} {
-		_, err := conformance.Select(o)
+		_, err := conformance.Select(o, catalogue.Any)
 		require.Error(t, err, "%v", o)
 	}
 	_, err := run(t, checktest.Server{Versions: []string{"2025-11-25"}}, conformance.Options{Checks: []string{"modern/*"}})

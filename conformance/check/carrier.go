@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/goldwire/goldwire/conformance/catalogue"
 )
 
 // Carrier is one open pair of byte streams to a server under judgement. It
@@ -36,9 +38,17 @@ type Carrier interface {
 	Exit() Exit
 }
 
+// Target is a server under judgement: a Launcher, which starts it, or an
+// *Endpoint, where it runs already.
+type Target interface {
+	// Transport is what it is reached over.
+	Transport() catalogue.Transport
+}
+
 // Launcher starts the server under judgement. Every call starts a new one
 // that shares nothing with the others.
 type Launcher interface {
+	Target
 	Launch(ctx context.Context) (Carrier, error)
 }
 
@@ -65,6 +75,9 @@ type Pipe struct {
 	// when the driver kills the server.
 	Serve func(ctx context.Context, in io.Reader, out, errs io.Writer) Exit
 }
+
+// Transport implements Target.
+func (p Pipe) Transport() catalogue.Transport { return catalogue.Stdio }
 
 // Launch implements Launcher.
 func (p Pipe) Launch(ctx context.Context) (Carrier, error) {

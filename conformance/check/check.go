@@ -38,6 +38,10 @@ type Check struct {
 	Requirements []string
 	// Since and Until narrow the revisions further; "" is no bound.
 	Since, Until string
+	// Side is who is judged; "" is catalogue.Server.
+	Side catalogue.Side
+	// Transports narrow those that the requirements are about; nil is no bound.
+	Transports []catalogue.Transport
 	// Soft makes a broken rule a warning where the requirement would make it a
 	// failure: the wording is open to another reading, or the sign is weak.
 	Soft bool
@@ -48,28 +52,39 @@ type Check struct {
 	Judge func(c *Case)
 }
 
-// Bound returns the requirements of the check that hold for a server over
-// stdio in a revision, in order.
-func (k *Check) Bound(rev string) []catalogue.Requirement {
+// Bound returns the requirements of the check that hold in a revision over a
+// transport, in order; over catalogue.Any those that hold over one of them.
+func (k *Check) Bound(rev string, t catalogue.Transport) []catalogue.Requirement {
 	if k.Since != "" && !AtLeast(rev, k.Since) || k.Until != "" && !AtLeast(k.Until, rev) {
+		return nil
+	}
+	if t != catalogue.Any && len(k.Transports) > 0 && !slices.Contains(k.Transports, t) {
 		return nil
 	}
 	var out []catalogue.Requirement
 	for _, id := range k.Requirements {
 		r, ok := catalogue.Lookup(id)
-		if ok && r.Applies(rev, catalogue.Server) && r.Carries(catalogue.Stdio) {
+		if ok && r.Applies(rev, k.side()) && r.Carries(t) && (len(k.Transports) == 0 || slices.ContainsFunc(k.Transports, r.Carries)) {
 			out = append(out, r)
 		}
 	}
 	return out
 }
 
-// Applies reports whether the check says something about a revision.
-func (k *Check) Applies(rev string) bool { return len(k.Bound(rev)) > 0 }
+func (k *Check) side() catalogue.Side {
+	if k.Side == "" {
+		return catalogue.Server
+	}
+	return k.Side
+}
 
-// Warns reports whether breaking the check in that revision is a warning.
-func (k *Check) Warns(rev string) bool {
-	for _, r := range k.Bound(rev) {
+// Applies reports whether the check says something about a revision over a
+// transport.
+func (k *Check) Applies(rev string, t catalogue.Transport) bool { return len(k.Bound(rev, t)) > 0 }
+
+// Warns reports whether breaking the check there is a warning.
+func (k *Check) Warns(rev string, t catalogue.Transport) bool {
+	for _, r := range k.Bound(rev, t) {
 		if !r.Warns() && r.Level != catalogue.May && !k.Soft {
 			return false
 		}
@@ -77,15 +92,15 @@ func (k *Check) Warns(rev string) bool {
 	return true
 }
 
-// Level is that of the strongest rule that the check holds in a revision, as
-// breaking it weighs there: MUST for a failure, else SHOULD or MAY for a
-// warning; "" where it does not apply.
-func (k *Check) Level(rev string) catalogue.Level {
-	bound := k.Bound(rev)
+// Level is that of the strongest rule that the check holds there, as breaking
+// it weighs: MUST for a failure, else SHOULD or MAY for a warning; "" where it
+// does not apply.
+func (k *Check) Level(rev string, t catalogue.Transport) catalogue.Level {
+	bound := k.Bound(rev, t)
 	switch {
 	case len(bound) == 0:
 		return ""
-	case !k.Warns(rev):
+	case !k.Warns(rev, t):
 		return catalogue.Must
 	case slices.ContainsFunc(bound, func(r catalogue.Requirement) bool { return r.Level != catalogue.May }):
 		return catalogue.Should
@@ -93,11 +108,11 @@ func (k *Check) Level(rev string) catalogue.Level {
 	return catalogue.May
 }
 
-// mild says why breaking the check is only a warning in that revision, for a
-// rule whose level would make it a failure; "" where the level says it.
-func (k *Check) mild(rev string, r catalogue.Requirement) string {
+// mild says why breaking the check is only a warning there, for a rule whose
+// level would make it a failure; "" where the level says it.
+func (k *Check) mild(rev string, t catalogue.Transport, r catalogue.Requirement) string {
 	switch {
-	case !k.Warns(rev) || r.Level != catalogue.Must && r.Level != catalogue.MustNot:
+	case !k.Warns(rev, t) || r.Level != catalogue.Must && r.Level != catalogue.MustNot:
 		return ""
 	case r.Basis == catalogue.Implied:
 		return "the specification implies this rule and states it with no key word"
@@ -116,10 +131,11 @@ func (k *Check) mild(rev string, r catalogue.Requirement) string {
 //	Saw               pass, when nothing else was found
 //	nothing at all    not observed
 type Case struct {
-	Check    *Check
-	Revision string
-	Facts    *Facts
-	Offers   []*Trace // handshakes, one for each version that was offered
+	Check     *Check
+	Revision  string
+	Transport catalogue.Transport
+	Facts     *Facts
+	Offers    []*Trace // handshakes, one for each version that was offered
 
 	traces   []*Trace // the sessions of this revision
 	needs    needs    // what Judge asked for
@@ -193,6 +209,9 @@ func (c *Case) Tolerated(f *Frame, expected, observed string) {
 
 // found keeps what the verdict tells of, and counts the rest.
 func (c *Case) found(f finding) {
+	if f.frame.redacted() {
+		return
+	}
 	c.findings++
 	if c.first == nil {
 		c.first = &f
@@ -366,20 +385,20 @@ func codesText(codes []int64) string {
 // when it is there.
 func (c *Case) Has(capability string) bool { return c.Facts.Has(capability) }
 
-// Verdict runs a check on the recordings of a revision. A check that panics is
-// an error of the checker, never a finding.
-func (k *Check) Verdict(rev string, facts *Facts, traces, offers []*Trace) (out result.Check) {
-	bound := k.Bound(rev)
-	out = result.Check{ID: k.ID, Revision: rev, Transport: "stdio", Layer: string(k.Layer)}
+// Verdict runs a check on the recordings of a revision over a transport. A
+// check that panics is an error of the checker, never a finding.
+func (k *Check) Verdict(rev string, t catalogue.Transport, facts *Facts, traces, offers []*Trace) (out result.Check) {
+	bound := k.Bound(rev, t)
+	out = result.Check{ID: k.ID, Revision: rev, Transport: string(t), Layer: string(k.Layer)}
 	for _, r := range bound {
 		out.Requirements = append(out.Requirements, r.ID)
 	}
 	if len(bound) > 0 {
 		out.Level = bound[0].Level
-		out.Mild = k.mild(rev, bound[0])
+		out.Mild = k.mild(rev, t, bound[0])
 	}
 	out.Describe()
-	c := &Case{Check: k, Revision: rev, Facts: facts, traces: traces, Offers: offers}
+	c := &Case{Check: k, Revision: rev, Transport: t, Facts: facts, traces: traces, Offers: offers}
 	defer func() {
 		if p := recover(); p != nil {
 			out.Verdict, out.Reason = result.Error, fmt.Sprintf("the check itself failed: %v", p)
@@ -407,7 +426,7 @@ func (c *Case) conclude(out *result.Check) {
 		switch {
 		case c.hard == nil:
 			out.Mild = tolerated
-		case !c.Check.Warns(c.Revision):
+		case !c.Check.Warns(c.Revision, c.Transport):
 			out.Verdict = result.Fail
 		}
 		out.Expected, out.Observed = f.expected, f.observed

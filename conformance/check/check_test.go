@@ -21,6 +21,9 @@ import (
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
+// over is what the servers in memory are reached over.
+const over = catalogue.Stdio
+
 // A mutant is a server that breaks the rule of one check.
 type mutant struct {
 	// rev is where it is judged; "" is the newest revision that the check
@@ -85,7 +88,7 @@ func (d driven) with(t *testing.T, s checktest.Server, probes []check.Probe) dri
 }
 
 func (d driven) verdict(k *check.Check) result.Check {
-	return k.Verdict(d.rev, d.facts, d.traces, d.offers)
+	return k.Verdict(d.rev, over, d.facts, d.traces, d.offers)
 }
 
 // judge gives the verdicts on a server by check id.
@@ -97,7 +100,7 @@ func judge(t *testing.T, s checktest.Server, rev string) map[string]result.Check
 func (d driven) verdicts() map[string]result.Check {
 	out := map[string]result.Check{}
 	for _, k := range check.All() {
-		if k.Applies(d.rev) {
+		if k.Applies(d.rev, over) {
 			out[k.ID] = d.verdict(&k)
 		}
 	}
@@ -175,7 +178,7 @@ func (d driven) wants(k *check.Check) []check.Probe {
 	base := len(names)
 	rec := &transcript.Recording{}
 	for range 50 {
-		step, missed := strings.CutSuffix(k.Verdict(d.rev, d.facts, []*check.Trace{check.NewTrace(rec)}, nil).Reason, " was not tried")
+		step, missed := strings.CutSuffix(k.Verdict(d.rev, over, d.facts, []*check.Trace{check.NewTrace(rec)}, nil).Reason, " was not tried")
 		if !missed {
 			break
 		}
@@ -184,7 +187,7 @@ func (d driven) wants(k *check.Check) []check.Probe {
 	}
 	if len(names) == base {
 		for _, p := range d.parts {
-			if len(names) < base+8 && k.Verdict(d.rev, d.facts, []*check.Trace{p.trace}, nil).Verdict == result.Pass {
+			if len(names) < base+8 && k.Verdict(d.rev, over, d.facts, []*check.Trace{p.trace}, nil).Verdict == result.Pass {
 				add(p.step)
 			}
 		}
@@ -312,14 +315,14 @@ func TestEveryCheckSeesItsMutant(t *testing.T) {
 			rev := m.rev
 			if rev == "" {
 				for _, r := range check.Revisions() {
-					if k.Applies(r) {
+					if k.Applies(r, over) {
 						rev = r
 					}
 				}
 			}
-			require.True(t, k.Applies(rev), "the check does not apply to %s", rev)
+			require.True(t, k.Applies(rev, over), "the check does not apply to %s", rev)
 			want := result.Fail
-			if m.warn || k.Warns(rev) {
+			if m.warn || k.Warns(rev, over) {
 				want = result.Warn
 			}
 			// What the check sees after its own probes it would see after all
@@ -361,7 +364,7 @@ func TestChecksAreWellFormed(t *testing.T) {
 		applies := false
 		for _, rev := range check.Revisions() {
 			warns := map[bool]bool{}
-			for _, r := range k.Bound(rev) {
+			for _, r := range k.Bound(rev, over) {
 				applies = true
 				warns[r.Warns()] = true
 			}

@@ -53,7 +53,7 @@ var judged = sync.OnceValue(func() map[string]map[string][]string {
 	for _, rev := range Revisions() {
 		by := map[string][]string{}
 		for i := range checks {
-			for _, r := range checks[i].Bound(rev) {
+			for _, r := range checks[i].Bound(rev, catalogue.Any) {
 				by[r.ID] = append(by[r.ID], checks[i].ID)
 			}
 		}

@@ -34,7 +34,7 @@ func TestCoverageIsThatOfTheRegistry(t *testing.T) {
 				}
 				var want []string
 				for _, k := range check.All() {
-					if side == catalogue.Server && slices.ContainsFunc(k.Bound(rev), func(q catalogue.Requirement) bool { return q.ID == r.ID }) {
+					if side == catalogue.Server && slices.ContainsFunc(k.Bound(rev, catalogue.Any), func(q catalogue.Requirement) bool { return q.ID == r.ID }) {
 						want = append(want, k.ID)
 					}
 				}

@@ -41,7 +41,7 @@ const modernHint = 3 * time.Second
 // when it answers an offer of that version with the same version, and a
 // stateless one when discovery lists it. Each offer is made to a new process.
 // The error says that the target could not be started.
-func Explore(ctx context.Context, l Launcher, limits Limits) (*Exploration, error) {
+func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error) {
 	x := &Exploration{}
 	began := time.Now()
 	legacyRevs := slices.DeleteFunc(Revisions(), Modern)

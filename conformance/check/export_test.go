@@ -1,7 +1,9 @@
 package check
 
+import "github.com/goldwire/goldwire/conformance/catalogue"
+
 // LooksAtAll reports whether a check needs every probe to judge these
 // recordings.
-func LooksAtAll(k *Check, rev string, facts *Facts, traces, offers []*Trace) bool {
-	return k.asks(rev, facts, traces, offers).all
+func LooksAtAll(k *Check, rev string, t catalogue.Transport, facts *Facts, traces, offers []*Trace) bool {
+	return k.asks(rev, t, facts, traces, offers).all
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/check/checktest"
 	"github.com/goldwire/goldwire/conformance/transcript"
 )
@@ -61,9 +62,9 @@ func TestJudgingIsLinear(t *testing.T) {
 			work[n] = map[string]int64{}
 			facts := FactsOf(rev, ours)
 			for _, k := range All() {
-				if k.Applies(rev) {
+				if k.Applies(rev, catalogue.Stdio) {
 					before := looked()
-					k.Verdict(rev, facts, ours, theirs)
+					k.Verdict(rev, catalogue.Stdio, facts, ours, theirs)
 					work[n][k.ID] = looked() - before
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/transcript"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -32,7 +33,9 @@ const (
 type Probe struct {
 	Name         string
 	Since, Until string // revisions; "" is no bound
-	Profile      string
+	// Transports over which the probe makes sense; nil is all.
+	Transports []catalogue.Transport
+	Profile    string
 	// Needs are capabilities without which the probe is not run.
 	Needs []string
 	// Rough probes may end the server or leave it confused: they run after all
@@ -46,8 +49,9 @@ type Probe struct {
 	Run   func(d *Driver)
 }
 
-func (p *Probe) applies(rev string) bool {
-	return (p.Since == "" || AtLeast(rev, p.Since)) && (p.Until == "" || AtLeast(p.Until, rev))
+func (p *Probe) applies(rev string, t catalogue.Transport) bool {
+	return (len(p.Transports) == 0 || slices.Contains(p.Transports, t)) &&
+		(p.Since == "" || AtLeast(rev, p.Since)) && (p.Until == "" || AtLeast(p.Until, rev))
 }
 
 // Driver is what a probe has in hand.
@@ -202,14 +206,14 @@ func (e *ToolError) Error() string {
 // Drive runs the probes of a revision and returns the recordings, in order.
 // The error is a *ToolError: nothing more was done once that was known, and no
 // tool was called.
-func Drive(ctx context.Context, l Launcher, o DriveOptions) ([]*Trace, error) {
+func Drive(ctx context.Context, l Target, o DriveOptions) ([]*Trace, error) {
 	r := newRun(ctx, l, &o)
 	r.probes(o.Probes)
 	return r.end()
 }
 
-func newRun(ctx context.Context, l Launcher, o *DriveOptions) *run {
-	return &run{ctx: ctx, launcher: l, opts: o, started: o.Started, deaths: map[string]int{}}
+func newRun(ctx context.Context, l Target, o *DriveOptions) *run {
+	return &run{ctx: ctx, target: l, opts: o, started: o.Started, deaths: map[string]int{}}
 }
 
 // probes runs probes, each in a session of its profile.
@@ -218,7 +222,7 @@ func (r *run) probes(probes []Probe) {
 		for _, rough := range []bool{false, true} {
 			for i := range probes {
 				p := &probes[i]
-				if p.Profile == profile && p.Rough == rough && !p.Alone && p.applies(r.opts.Revision) {
+				if p.Profile == profile && p.Rough == rough && !p.Alone && p.applies(r.opts.Revision, r.target.Transport()) {
 					r.probe(p)
 				}
 			}
@@ -226,7 +230,7 @@ func (r *run) probes(probes []Probe) {
 		r.close()
 	}
 	for i := range probes {
-		if p := &probes[i]; p.Alone && p.applies(r.opts.Revision) {
+		if p := &probes[i]; p.Alone && p.applies(r.opts.Revision, r.target.Transport()) {
 			r.probe(p)
 			r.close()
 		}
@@ -243,7 +247,7 @@ func (r *run) end() ([]*Trace, error) {
 
 type run struct {
 	ctx      context.Context
-	launcher Launcher
+	target   Target
 	opts     *DriveOptions
 	traces   []*Trace
 	session  *Session
@@ -375,6 +379,7 @@ func (r *run) open(profile string) bool {
 	o := SessionOptions{
 		Profile: profile, Revision: r.opts.Revision, Limits: r.opts.Limits,
 		Impatient: r.spent, Started: r.started, Hung: r.hung, Mute: r.mute, NoPing: r.noPing,
+		Schemas: schemasOf(r.facts()),
 	}
 	switch profile {
 	case Declared:
@@ -382,7 +387,7 @@ func (r *run) open(profile string) bool {
 	case Full:
 		o.ClientCapabilities = fullCaps(r.opts.Revision)
 	}
-	s, err := Open(r.ctx, r.launcher, o)
+	s, err := Open(r.ctx, r.target, o)
 	if err != nil {
 		r.unopened++
 		return false
@@ -399,6 +404,15 @@ func (r *run) open(profile string) bool {
 		r.pinged, r.noPing = s.Lost() == "", s.noPing
 	}
 	return true
+}
+
+// schemasOf are the input schemas of the listed tools.
+func schemasOf(facts *Facts) map[string]wire.Raw {
+	out := map[string]wire.Raw{}
+	for _, t := range facts.Tools {
+		out[Name(t, "name")] = t.Get("inputSchema")
+	}
+	return out
 }
 
 // handshake makes a session ready. A stateless revision has none.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/goldwire/goldwire/conformance/catalogue"
 )
 
 var errWriteTimeout = errors.New("the server does not read its input")
@@ -43,6 +45,9 @@ func (c Command) environ() []string {
 	}
 	return append(env, c.Env...)
 }
+
+// Transport implements Target.
+func (c Command) Transport() catalogue.Transport { return catalogue.Stdio }
 
 // Launch implements Launcher. The context only bounds the start: a running
 // server is ended by Kill.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/goldwire/goldwire/conformance/catalogue"
 )
 
 // needs is what a check asked for while it judged.
@@ -71,8 +73,8 @@ func (p *Probe) lists() bool {
 }
 
 // asks says what the check asks for when it judges these recordings.
-func (k *Check) asks(rev string, facts *Facts, traces, offers []*Trace) (n needs) {
-	c := &Case{Check: k, Revision: rev, Facts: facts, traces: traces, Offers: offers}
+func (k *Check) asks(rev string, t catalogue.Transport, facts *Facts, traces, offers []*Trace) (n needs) {
+	c := &Case{Check: k, Revision: rev, Transport: t, Facts: facts, traces: traces, Offers: offers}
 	defer func() {
 		if recover() != nil { // the verdict tells of it
 			n = needs{all: true}
@@ -91,15 +93,15 @@ func (k *Check) asks(rev string, facts *Facts, traces, offers []*Trace) (n needs
 // those that list what the server offers, as others depend on it, and those
 // whose steps the checks ask for, then those that they ask for having seen
 // these. A check that looks at all traffic needs every probe.
-func DriveFor(ctx context.Context, l Launcher, o DriveOptions, checks []Check, offers []*Trace) ([]*Trace, error) {
+func DriveFor(ctx context.Context, l Target, o DriveOptions, checks []Check, offers []*Trace) ([]*Trace, error) {
 	r := newRun(ctx, l, &o)
 	left := slices.Clone(o.Probes)
 	for round := 0; len(left) > 0; round++ {
 		n := needs{all: r.gaveUp}
 		facts := FactsOf(o.Revision, r.traces)
 		for i := range checks {
-			if k := &checks[i]; k.Applies(o.Revision) {
-				asked := k.asks(o.Revision, facts, r.traces, offers)
+			if k := &checks[i]; k.Applies(o.Revision, l.Transport()) {
+				asked := k.asks(o.Revision, l.Transport(), facts, r.traces, offers)
 				n.all = n.all || asked.all
 				for _, s := range asked.steps {
 					n.step(s)

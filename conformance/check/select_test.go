@@ -76,12 +76,12 @@ func TestCheckAloneSeesTheSame(t *testing.T) {
 		t.Run(k.ID, func(t *testing.T) {
 			rev := ""
 			for _, r := range check.Revisions() {
-				if k.Applies(r) {
+				if k.Applies(r, over) {
 					rev = r
 				}
 			}
 			whole := good(t, rev)
-			if check.LooksAtAll(&k, rev, whole.facts, whole.traces, whole.offers) {
+			if check.LooksAtAll(&k, rev, over, whole.facts, whole.traces, whole.offers) {
 				if passive++; passive > 3 {
 					return
 				}

@@ -121,6 +121,7 @@ const (
 	noteUnread  = "unread"   // the server stopped reading its input
 	noteAborted = "aborted"  // the run was cancelled, or its time was over
 	noteOverdue = "overdue"  // a probe took longer than it may
+	noteRefused = "refused " // + why: nobody listens at the address of the server any more
 	noteUnsent  = "unsent "  // + method: it hung or ended the server before and was not sent again
 
 	// After this session no other one was opened: probes were left out.
@@ -140,6 +141,9 @@ type SessionOptions struct {
 	Hung      []string      // methods that it hung on, or ended on several times: they are not sent again
 	Mute      []string      // methods that it never answered though it was alive
 	NoPing    bool          // it answers no ping by a result
+	// Schemas are the input schemas of tools, by name, for the headers that
+	// they ask for; what the session lists itself comes first.
+	Schemas map[string]wire.Raw
 }
 
 // Session drives one running server and records every byte that passes. Its
@@ -149,7 +153,9 @@ type SessionOptions struct {
 // A session is used by one goroutine.
 type Session struct {
 	limits     Limits
-	carrier    Carrier
+	carrier    Carrier   // nil over HTTP
+	http       *httpLink // nil on stdio
+	schemas    map[string]wire.Raw
 	began      time.Time
 	rev        string
 	clientCaps string
@@ -183,30 +189,50 @@ type Session struct {
 	answered bool   // something was answered: the server has started
 }
 
-// Open launches a server and starts to record it, until the session is closed
-// or the context ends. The error says that the
+// Open launches a server, or turns to one that runs, and starts to record it,
+// until the session is closed or the context ends. The error says that the
 // server could not be started; whatever happens later is in the recording.
-func Open(ctx context.Context, l Launcher, o SessionOptions) (*Session, error) {
+func Open(ctx context.Context, target Target, o SessionOptions) (*Session, error) {
 	if o.ClientCapabilities == "" {
 		o.ClientCapabilities = "{}"
 	}
 	rec := &transcript.Recording{}
 	rec.Set(transcript.FieldRevision, o.Revision)
-	rec.Set(transcript.FieldTransport, "stdio")
+	rec.Set(transcript.FieldTransport, string(target.Transport()))
 	rec.Set(transcript.FieldSide, "server")
 	rec.Set(fieldProfile, o.Profile)
 	rec.Set(fieldCaps, o.ClientCapabilities)
-	c, err := l.Launch(ctx)
-	if err != nil {
-		return nil, err
-	}
 	s := &Session{
-		limits: o.Limits.withDefaults(), carrier: c, began: time.Now(), rev: o.Revision, clientCaps: o.ClientCapabilities,
+		limits: o.Limits.withDefaults(), began: time.Now(), schemas: o.Schemas, rev: o.Revision, clientCaps: o.ClientCapabilities,
 		nextID: 1, nextFence: firstFence, exited: make(chan struct{}),
 		trace: NewTrace(rec), changed: make(chan struct{}), spent: o.Impatient,
 		started: o.Started, hung: o.Hung, mute: slices.Clone(o.Mute),
 		noPing: o.NoPing,
 	}
+	switch target := target.(type) {
+	case *Endpoint:
+		link, err := newHTTPLink(ctx, s, target)
+		if err != nil {
+			return nil, err
+		}
+		s.http = link
+		s.release = context.AfterFunc(ctx, s.abort)
+		return s, nil
+	case Launcher:
+		c, err := target.Launch(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.carrier = c
+		s.serveStreams(c)
+		s.release = context.AfterFunc(ctx, s.abort)
+		return s, nil
+	}
+	return nil, fmt.Errorf("a target of type %T is neither started nor at a URL", target)
+}
+
+// serveStreams reads what a server writes.
+func (s *Session) serveStreams(c Carrier) {
 	s.readers.Go(func() { s.readOutput(c.Output()) })
 	if e := c.Errors(); e != nil {
 		s.textEnd = make(chan struct{})
@@ -216,12 +242,21 @@ func Open(ctx context.Context, l Launcher, o SessionOptions) (*Session, error) {
 		})
 	}
 	go s.watchExit()
-	s.release = context.AfterFunc(ctx, s.abort)
-	return s, nil
 }
 
 // abort ends a session whose context has ended: whoever waits goes on at once.
 func (s *Session) abort() { s.cutShort("the run was cancelled", noteAborted) }
+
+// refused ends a session whose server is not there any more.
+func (s *Session) refused(why string) {
+	s.mu.Lock()
+	if s.lost == "" {
+		s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(noteRefused + why)})
+	}
+	s.eof = true
+	s.loseLocked("the server refuses connections: " + why)
+	s.mu.Unlock()
+}
 
 // overdue ends a session whose probe has taken longer than it may.
 func (s *Session) overdue() { s.cutShort("a probe took too long", noteOverdue) }
@@ -307,9 +342,14 @@ func (s *Session) addLocked(e transcript.Event) *Frame {
 			s.limits.run.add(&s.limits, 0, more)
 		}
 	}
+	s.wakeLocked()
+	return f
+}
+
+// wakeLocked wakes who waits.
+func (s *Session) wakeLocked() {
 	close(s.changed)
 	s.changed = make(chan struct{})
-	return f
 }
 
 func (s *Session) loseLocked(why string) {
@@ -433,7 +473,7 @@ func (s *Session) received(e transcript.Event) bool {
 			time.Sleep(s.limits.Grace)
 			line = resultLine(f, instead)
 		}
-		s.write(append(line, '\n'), true)
+		s.answer(line)
 		s.mu.Lock()
 		s.replies--
 		s.mu.Unlock()
@@ -525,13 +565,31 @@ func (s *Session) write(b []byte, line bool) *Frame {
 	return f
 }
 
-// Line sends a line as it is, whatever it holds; a newline is added.
-func (s *Session) Line(text string) *Frame { return s.write([]byte(text+"\n"), true) }
+// answer sends what answers a request of the server.
+func (s *Session) answer(line []byte) {
+	if s.http != nil {
+		s.http.line(string(line))
+		return
+	}
+	s.write(append(line, '\n'), true)
+}
+
+// Line sends a line as it is, whatever it holds; a newline is added, or over
+// HTTP it is posted.
+func (s *Session) Line(text string) *Frame {
+	if s.http != nil {
+		return s.http.line(text)
+	}
+	return s.write([]byte(text+"\n"), true)
+}
 
 // Chunks sends one line in several writes, with a short pause between them so
 // that they reach the server apart.
 func (s *Session) Chunks(parts ...string) *Frame {
 	whole := strings.Join(parts, "")
+	if s.http != nil {
+		return s.http.line(whole)
+	}
 	f := s.add(transcript.Event{Dir: transcript.ToServer, Data: []byte(whole)})
 	for i, p := range parts {
 		if i > 0 {
@@ -549,9 +607,15 @@ func (s *Session) Chunks(parts ...string) *Frame {
 func (s *Session) Lines(texts ...string) []*Frame {
 	var out []*Frame
 	for _, t := range texts {
+		if s.http != nil {
+			out = append(out, s.http.line(t))
+			continue
+		}
 		out = append(out, s.add(transcript.Event{Dir: transcript.ToServer, Data: []byte(t)}))
 	}
-	s.write([]byte(strings.Join(texts, "\n")+"\n"), false)
+	if s.http == nil {
+		s.write([]byte(strings.Join(texts, "\n")+"\n"), false)
+	}
 	return out
 }
 
@@ -693,21 +757,23 @@ func (s *Session) wait(d time.Duration, ok func() bool) bool {
 func (s *Session) Pause(d time.Duration) { s.wait(d, func() bool { return false }) }
 
 func (s *Session) isAnswered(f *Frame) bool {
-	return f == nil || f.ID == nil || len(s.trace.loose[looseID(f.ID)]) > 0
+	return f == nil || f.ID == nil || len(s.trace.loose[looseID(f.ID)]) > 0 || s.trace.carriedError(f) != nil
+}
+
+// isSettled reports whether a request is answered, or nothing can come for it
+// any more. With the lock held.
+func (s *Session) isSettled(f *Frame) bool {
+	return s.isAnswered(f) || s.http != nil && s.http.settled(f)
 }
 
 // Await waits until all these requests are answered. Where one is not, a fence
 // tells whether the server is alive: if so the recording notes the silence, if
 // not the session is lost. It reports whether all were answered.
 func (s *Session) Await(reqs ...*Frame) bool {
-	all := func() bool {
-		for _, f := range reqs {
-			if !s.isAnswered(f) {
-				return false
-			}
-		}
-		return true
+	every := func(ok func(*Frame) bool) func() bool {
+		return func() bool { return !slices.ContainsFunc(reqs, func(f *Frame) bool { return !ok(f) }) }
 	}
+	all, settled := every(s.isAnswered), every(s.isSettled)
 	s.mu.Lock()
 	limit, note := s.limits.Request, noteSilent
 	if s.spent {
@@ -720,12 +786,14 @@ func (s *Session) Await(reqs ...*Frame) bool {
 	if slices.ContainsFunc(reqs, muted) {
 		note = noteGaveUp
 		s.wait(limit, func() bool {
-			return !slices.ContainsFunc(reqs, func(f *Frame) bool { return !muted(f) && !s.isAnswered(f) })
+			return !slices.ContainsFunc(reqs, func(f *Frame) bool { return !muted(f) && !s.isSettled(f) })
 		})
 		limit = s.limits.Grace
 	}
-	if s.wait(limit, all) {
-		return true
+	if s.wait(limit, settled) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return all()
 	}
 	if s.Lost() != "" {
 		return false
@@ -739,7 +807,7 @@ func (s *Session) Await(reqs ...*Frame) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range reqs {
-		if !s.isAnswered(f) {
+		if !s.isSettled(f) {
 			s.muteLocked(f.Method)
 			s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note + string(f.ID))})
 		}
@@ -753,8 +821,8 @@ func (s *Session) Patient(f *Frame) bool {
 	if f == nil {
 		return false
 	}
-	if s.wait(min(s.limits.Tool, s.limits.Request), func() bool { return s.isAnswered(f) }) {
-		return true
+	if s.wait(min(s.limits.Tool, s.limits.Request), func() bool { return s.isSettled(f) }) {
+		return s.AnswerTo(f) != nil
 	}
 	if s.Lost() != "" {
 		return false
@@ -817,11 +885,11 @@ func (s *Session) fence(limit time.Duration, waiting ...*Frame) bool {
 		if f == nil { // the server is gone
 			return false
 		}
-		if s.wait(wait, func() bool { return s.isAnswered(f) }) {
+		if s.wait(wait, func() bool { return s.isSettled(f) }) && s.Lost() == "" {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			for _, before := range sent {
-				if s.isAnswered(before) {
+				if s.isSettled(before) {
 					continue
 				}
 				s.spent = true
@@ -943,7 +1011,7 @@ func (s *Session) Settle(fs ...*Frame) bool {
 const settleTime = 500 * time.Millisecond
 
 func (s *Session) reacted(f *Frame) bool {
-	if f == nil || f.ID != nil && f.ID.Kind() != wire.KindNull && s.isAnswered(f) {
+	if f == nil || s.http != nil && s.http.settled(f) || f.ID != nil && f.ID.Kind() != wire.KindNull && s.isAnswered(f) {
 		return true
 	}
 	return len(s.trace.unattributed(f.Index, -1)) > 0
@@ -952,6 +1020,9 @@ func (s *Session) reacted(f *Frame) bool {
 // CloseInput ends the server's input and waits until it has ended, within the
 // limit. It reports whether it ended by itself.
 func (s *Session) CloseInput() bool {
+	if s.http != nil {
+		return false
+	}
 	s.writeMu.Lock()
 	s.closing = true
 	s.writeMu.Unlock()
@@ -962,6 +1033,9 @@ func (s *Session) CloseInput() bool {
 
 // Terminate asks the server to end and waits, within the limit.
 func (s *Session) Terminate() bool {
+	if s.http != nil {
+		return false
+	}
 	s.note(transcript.KindSent, "SIGTERM")
 	s.carrier.Terminate()
 	return s.awaitExit(s.limits.Exit)
@@ -993,6 +1067,10 @@ func (s *Session) ended() bool {
 }
 
 func (s *Session) kill() {
+	if s.http != nil {
+		s.http.kill()
+		return
+	}
 	s.mu.Lock()
 	if !s.gone {
 		s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindSent, Data: []byte("SIGKILL")})
@@ -1004,6 +1082,11 @@ func (s *Session) kill() {
 // Close ends the server, however it takes, and returns the whole recording.
 func (s *Session) Close() *Trace {
 	s.release()
+	if s.http != nil {
+		s.http.end()
+		s.readers.Wait()
+		return s.trace
+	}
 	s.writeMu.Lock()
 	closed := s.closing
 	s.closing = true

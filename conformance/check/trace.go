@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/transcript"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -29,6 +30,7 @@ const (
 type Trace struct {
 	Profile    string // how the session was opened
 	Revision   string // revision spoken in it
+	Transport  catalogue.Transport
 	ClientCaps wire.Raw
 	Recording  *transcript.Recording
 
@@ -47,8 +49,12 @@ type Trace struct {
 	end        *breakdown                // see broke; made when there were endAt events
 	lostTo     map[*Frame]*Frame         // see astray; made when there were strayAt events
 
+	carried map[int]*carried // the HTTP exchanges, by number
+	order   []*carried       // the same, in the order of their first lines
+
 	endAt, strayAt int
-	endMu, strayMu sync.Mutex // several checks may judge a trace at once
+	hidden         map[int]bool // events that are redacted, and (below zero) exchanges with one; nil for none
+	endMu, strayMu sync.Mutex   // several checks may judge a trace at once
 
 	// Requests of this client and responses of the server, the members of
 	// batches included, by the key of their id and, for responses, by its text.
@@ -62,6 +68,10 @@ func NewTrace(rec *transcript.Recording) *Trace {
 		Recording: rec,
 		asked:     map[string][]*Frame{}, exact: map[string][]*Frame{}, loose: map[string][]*Frame{},
 		notesAt: map[transcript.Kind][]int{}, said: map[string][]int{}, endAt: -1, strayAt: -1,
+		Transport: catalogue.Stdio, carried: map[int]*carried{},
+	}
+	if over := rec.Get(transcript.FieldTransport); over != "" {
+		t.Transport = catalogue.Transport(over)
 	}
 	t.ClientCaps, _ = wire.ParseRaw([]byte(rec.Get(fieldCaps)))
 	for i := range rec.Events {
@@ -73,12 +83,14 @@ func NewTrace(rec *transcript.Recording) *Trace {
 // take decodes the event at index i, the last one so far.
 func (t *Trace) take(i int) *Frame {
 	e := &t.Recording.Events[i]
+	t.hide(i)
 	if e.Dir == transcript.Note {
 		t.notesAt[e.Kind] = append(t.notesAt[e.Kind], i)
 		if e.Kind == transcript.KindNote {
 			t.said[string(e.Data)] = append(t.said[string(e.Data)], i)
 		}
 	}
+	x := t.takeCarried(i)
 	switch {
 	case e.Dir == transcript.Note && e.Kind == transcript.KindProbe:
 		if n := len(t.steps); n > 0 {
@@ -90,7 +102,10 @@ func (t *Trace) take(i int) *Frame {
 		return nil
 	}
 	f := decodeFrame(e)
-	f.Index, f.Trace = i, t
+	f.Index, f.Trace, f.Exchange = i, t, e.Exchange
+	if x != nil && !x.messages(f) {
+		return nil
+	}
 	f.takeApart()
 	t.frames = append(t.frames, f)
 	switch {
@@ -245,6 +260,7 @@ const (
 // Frame is one line of a recording.
 type Frame struct {
 	Index      int    // of its event in the recording
+	Exchange   int    // number of the HTTP exchange that carried it; 0 on stdio
 	Trace      *Trace // the session it belongs to
 	FromServer bool
 	At         time.Duration
@@ -342,7 +358,7 @@ func (f *Frame) takeApart() {
 		if len(f.members) == maxMembers {
 			return
 		}
-		p := &Frame{Index: f.Index, Trace: f.Trace, FromServer: f.FromServer, At: f.At, Text: f.Text, Value: v}
+		p := &Frame{Index: f.Index, Exchange: f.Exchange, Trace: f.Trace, FromServer: f.FromServer, At: f.At, Text: f.Text, Value: v}
 		p.decode(v)
 		f.members = append(f.members, p)
 	}
@@ -431,6 +447,15 @@ func (t *Trace) Answer(req *Frame) *Frame {
 			return after[0]
 		}
 	}
+	return t.carriedError(req)
+}
+
+// carriedError is the error without an id by which a server answered the HTTP
+// request that carried req: there the exchange says what it is about.
+func (t *Trace) carriedError(req *Frame) *Frame {
+	if x := t.carried[req.Exchange]; x != nil && x.request == req {
+		return x.stray
+	}
 	return nil
 }
 
@@ -493,6 +518,11 @@ func (t *Trace) culprit() *Frame {
 // Died reports whether the server ended, or closed its output, while the
 // driver still wanted it.
 func (t *Trace) Died() (how string, died bool) {
+	for _, i := range t.notesAt[transcript.KindNote] {
+		if why, ok := strings.CutPrefix(string(t.Recording.Events[i].Data), noteRefused); ok {
+			return "it refuses connections (" + why + ")", true
+		}
+	}
 	var ends []int
 	for _, k := range []transcript.Kind{transcript.KindEOF, transcript.KindSent, transcript.KindExit, transcript.KindSignal} {
 		ends = append(ends, t.notesAt[k]...)

@@ -1,0 +1,170 @@
+package check
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// Exchange is one HTTP request of a session with its response. What a field of
+// the head says stands in the embedded exchange.
+type Exchange struct {
+	*transcript.Exchange
+	Trace   *Trace
+	Index   int      // of its first line in the recording
+	Request *Frame   // the body that was sent; nil where it had none
+	Frames  []*Frame // the messages of the response, in order
+}
+
+// Over reports whether nothing more comes: the response ended, broke off or was
+// closed by the client.
+func (x *Exchange) Over() bool { return x.Ended || x.Closed || x.Err != "" }
+
+// carried is what a trace keeps of an exchange while it is recorded.
+type carried struct {
+	number  int
+	events  []int  // lines that carry the number
+	request *Frame // the body that was sent
+	frames  []*Frame
+	status  int
+	media   string // of the response: what it says it is, in lower case, without parameters
+	event   string // name of the event that is coming in
+	over    bool   // it ended, was closed or broke off
+	failed  bool   // it broke off
+	lastID  string // of the stream's events, "" for none
+	retry   string
+	stray   *Frame // the first error response without a usable id
+}
+
+// takeCarried notes event i for its exchange, nil where it belongs to none.
+func (t *Trace) takeCarried(i int) *carried {
+	e := &t.Recording.Events[i]
+	if e.Exchange == 0 {
+		return nil
+	}
+	x := t.carried[e.Exchange]
+	if x == nil {
+		x = &carried{number: e.Exchange}
+		t.carried[e.Exchange] = x
+		t.order = append(t.order, x)
+	}
+	x.events = append(x.events, i)
+	name, value, named := e.Header()
+	switch e.Kind {
+	case transcript.KindStatus:
+		x.status = e.Status()
+	case transcript.KindEnd:
+		x.over = true
+	case transcript.KindError:
+		x.over, x.failed = true, true
+	case transcript.KindSSE:
+		switch name {
+		case "id":
+			x.lastID = value
+		case "event":
+			x.event = value
+		case "retry":
+			x.retry = value
+		}
+		return x
+	}
+	if named && e.Dir == transcript.ToClient && name == "content-type" {
+		media, _, _ := strings.Cut(value, ";")
+		x.media = strings.ToLower(strings.TrimSpace(media))
+	}
+	return x
+}
+
+// messages takes a body or an event of the exchange and reports whether it is
+// a message, or was meant to be one: what stands in a stream under another name
+// is none, nor is an empty event, a text, or a page.
+func (x *carried) messages(f *Frame) bool {
+	if !f.FromServer {
+		x.request = f
+		return true
+	}
+	name := x.event
+	x.event = ""
+	switch {
+	case x.media == "text/event-stream":
+		if name != "" && name != "message" || f.Kind == KindBlank {
+			return false
+		}
+	case x.media != "application/json" && f.Value.Kind() != wire.KindObject && f.Value.Kind() != wire.KindArray:
+		return false
+	}
+	x.frames = append(x.frames, f)
+	if x.stray == nil && f.Failed() && noID(f.ID) {
+		x.stray = f
+	}
+	return true
+}
+
+// Exchanges are the HTTP exchanges of the session, in the order in which they
+// began.
+func (t *Trace) Exchanges() []*Exchange {
+	var out []*Exchange
+	for _, x := range t.order {
+		out = append(out, t.gather(x))
+	}
+	return out
+}
+
+// Exchange is the exchange with that number, nil where there is none.
+func (t *Trace) Exchange(number int) *Exchange {
+	if x := t.carried[number]; x != nil {
+		return t.gather(x)
+	}
+	return nil
+}
+
+// ExchangeOf is the exchange that carried a message, nil on stdio.
+func (t *Trace) ExchangeOf(f *Frame) *Exchange {
+	if f == nil {
+		return nil
+	}
+	return t.Exchange(f.Exchange)
+}
+
+// Exchanges are those that began in the step.
+func (s *Step) Exchanges() []*Exchange {
+	var out []*Exchange
+	for _, x := range s.Trace.order {
+		if s.holds(x.events[0]) {
+			out = append(out, s.Trace.gather(x))
+		}
+	}
+	return out
+}
+
+// gather makes an exchange of what was recorded of it so far.
+func (t *Trace) gather(x *carried) *Exchange {
+	rec := &transcript.Recording{Events: make([]transcript.Event, len(x.events))}
+	for i, at := range x.events {
+		rec.Events[i] = t.Recording.Events[at]
+	}
+	out := &Exchange{Trace: t, Index: x.events[0], Request: x.request, Frames: slices.Clip(x.frames)}
+	for e := range rec.Exchanges() {
+		// Its indexes are those of the lines gathered here.
+		e.First, e.Last = x.events[e.First], x.events[e.Last]
+		if e.BodyIndex >= 0 {
+			e.BodyIndex = x.events[e.BodyIndex]
+		}
+		for i := range e.Messages {
+			e.Messages[i].Index = x.events[e.Messages[i].Index]
+		}
+		out.Exchange = e
+	}
+	return out
+}
+
+// Text is the body of a response that is no stream, or the first event of one.
+func (x *Exchange) Text() string {
+	if len(x.Messages) == 0 {
+		return ""
+	}
+	return string(bytes.TrimSpace(x.Messages[0].Data))
+}
