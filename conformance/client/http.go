@@ -531,9 +531,8 @@ func (p *Play) addStream(x *Exchange) {
 
 func (p *Play) openSSE(x *Exchange) {
 	x.sid = token()
-	x.Stream()
+	p.addStream(x) // before the client can post
 	x.Write("event: endpoint\ndata: " + ssePosts + "?sid=" + x.sid + "\n\n")
-	p.addStream(x)
 }
 
 func (p *Play) postSSE(x *Exchange) {

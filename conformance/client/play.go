@@ -372,7 +372,7 @@ func (c *Call) InputRequired(questions, state string) bool {
 
 // Error answers by an error; data is JSON, "" for none.
 func (c *Call) Error(code int64, text, data string) bool {
-	return c.finish(failure(c.ID, code, text, data), code)
+	return c.finish(c.Play.failure(c.ID, code, text, data), code)
 }
 
 // Good answers as the good server does.
@@ -423,20 +423,33 @@ func (p *Play) take(text []byte, w way, x *Exchange) {
 	v, err := wire.ParseRaw(text)
 	switch {
 	case err != nil:
-		w.reply(failure(nil, -32700, "Parse error", ""), -32700)
+		w.reply(p.failure(nil, -32700, "Parse error", ""), -32700)
 	case v.Kind() == wire.KindArray && p.Speaks == "2025-03-26":
 		p.takeBatch(v, w, x)
 	case v.Kind() != wire.KindObject:
-		w.reply(failure(nil, -32600, "Invalid request", ""), -32600)
+		w.reply(p.failure(nil, -32600, "Invalid request", ""), -32600)
 	default:
 		p.takeOne(v, w, x)
 	}
 }
 
 func (p *Play) takeOne(v wire.Raw, w way, x *Exchange) {
-	method, _ := v.Get("method").Str()
+	method, named := v.Get("method").Str()
 	id := v.Get("id")
-	if method == "" {
+	answers := v.Get("method") == nil && (v.Get("result") != nil || v.Get("error") != nil)
+	idle := id != nil && id.Kind() != wire.KindString && id.Kind() != wire.KindNumber
+	switch params := v.Get("params"); {
+	case !answers && (!named || idle), p.Strict && check.Name(v, "jsonrpc") != "2.0":
+		if idle {
+			id = nil
+		}
+		w.reply(p.failure(id, -32600, "Invalid request", ""), -32600)
+		return
+	case !answers && id != nil && params != nil && params.Kind() != wire.KindObject:
+		w.reply(p.failure(id, -32602, "Invalid params: want an object", ""), -32602)
+		return
+	}
+	if answers {
 		p.mu.Lock()
 		waits := p.asks[keyOfID(id)]
 		delete(p.asks, keyOfID(id))
@@ -543,7 +556,7 @@ func (p *Play) takeBatch(v wire.Raw, w way, x *Exchange) {
 			break
 		}
 		if e.Kind() != wire.KindObject {
-			b.reply(failure(nil, -32600, "Invalid request", ""), -32600)
+			b.reply(p.failure(nil, -32600, "Invalid request", ""), -32600)
 			continue
 		}
 		if e.Get("method") != nil && e.Get("id") != nil {
@@ -554,7 +567,7 @@ func (p *Play) takeBatch(v wire.Raw, w way, x *Exchange) {
 		b.members.Go(func() { p.takeOne(e, b, nil) })
 	}
 	if n == 0 {
-		w.reply(failure(nil, -32600, "Invalid request", ""), -32600)
+		w.reply(p.failure(nil, -32600, "Invalid request", ""), -32600)
 		return
 	}
 	b.members.Wait()
@@ -729,13 +742,17 @@ func message(id, method, params string) string {
 	return s + `}`
 }
 
-// failure is an error response; without an id it names no request.
-func failure(id wire.Raw, code int64, text, data string) string {
+// failure is an error response; one without an id names no request.
+func (p *Play) failure(id wire.Raw, code int64, text, data string) string {
 	e := `{"code":` + strconv.FormatInt(code, 10) + `,"message":` + string(wire.Quote(text))
 	if data != "" {
 		e += `,"data":` + data
 	}
-	return `{"jsonrpc":"2.0","id":` + idText(id) + `,"error":` + e + `}}`
+	named := `"id":` + idText(id) + `,`
+	if id == nil && check.AtLeast(p.Speaks, "2025-11-25") { // which allows a text or a number only
+		named = ""
+	}
+	return `{"jsonrpc":"2.0",` + named + `"error":` + e + `}}`
 }
 
 func idText(id wire.Raw) string {

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"io"
 	"log"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -77,6 +78,8 @@ func (p *Play) furnish() {
 	}
 }
 
+var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
 type fault struct {
 	code int64
 	text string
@@ -139,6 +142,14 @@ func (p *Play) good(c *Call) (string, *fault) {
 			return "", nil
 		}
 	}
+	if p.Modern() {
+		if v := c.Params.Get("inputResponses"); v != nil && v.Kind() != wire.KindObject {
+			return "", &fault{-32602, "Invalid params: inputResponses is no object", ""}
+		}
+		if v := c.Params.Get("requestState"); v != nil && v.Kind() != wire.KindString {
+			return "", &fault{-32602, "Invalid params: requestState is no string", ""}
+		}
+	}
 	members, f := p.answer(c)
 	if f != nil {
 		return "", f
@@ -185,6 +196,9 @@ func (p *Play) answer(c *Call) (string, *fault) {
 		if p.Modern() {
 			return "", unknown(c.Method)
 		}
+		if _, ok := c.Params.Get("protocolVersion").Str(); p.Strict && (!ok || c.Params.Get("capabilities").Kind() != wire.KindObject || c.Params.Get("clientInfo").Kind() != wire.KindObject) {
+			return "", &fault{-32602, "Invalid params: want protocolVersion, capabilities and clientInfo", ""}
+		}
 		return `{"protocolVersion":` + string(wire.Quote(p.Speaks)) + `,"capabilities":` + p.Capabilities + `,"serverInfo":` + p.Info + p.instructions() + `}`, nil
 	case "server/discover":
 		if !p.Modern() {
@@ -199,6 +213,10 @@ func (p *Play) answer(c *Call) (string, *fault) {
 	case "logging/setLevel":
 		if p.Modern() || !need("logging") {
 			return "", unknown(c.Method)
+		}
+		level, _ := c.Params.Get("level").Str()
+		if !slices.Contains(levels, level) {
+			return "", &fault{-32602, "Invalid params: no such level", ""}
 		}
 		return `{}`, nil
 	case "resources/subscribe", "resources/unsubscribe":
@@ -238,8 +256,15 @@ func (p *Play) answer(c *Call) (string, *fault) {
 		if !need("completions") && check.AtLeast(p.Speaks, "2025-03-26") {
 			return "", unknown(c.Method)
 		}
-		if ref := c.Params.Get("ref"); ref.Kind() != wire.KindObject || c.Params.Get("argument").Kind() != wire.KindObject {
-			return "", &fault{-32602, "Invalid params", ""}
+		ref, arg := c.Params.Get("ref"), c.Params.Get("argument")
+		_, hasName := arg.Get("name").Str()
+		_, hasValue := arg.Get("value").Str()
+		switch kind := check.Name(ref, "type"); {
+		case !hasName || !hasValue,
+			kind == "ref/prompt" && !find(p.Prompts, "name", check.Name(ref, "name")),
+			kind == "ref/resource" && !find(p.Templates, "uriTemplate", check.Name(ref, "uri")) && !find(p.Resources, "uri", check.Name(ref, "uri")),
+			kind != "ref/prompt" && kind != "ref/resource":
+			return "", &fault{-32602, "Invalid params: there is nothing to complete", ""}
 		}
 		return `{"completion":{"values":["one","two"],"total":2,"hasMore":false}}`, nil
 	}
@@ -310,9 +335,15 @@ func (p *Play) callTool(c *Call) (string, *fault) {
 		if atLeastJune(p.Speaks) {
 			structured = `,"structuredContent":{"sum":` + sum + `}`
 		}
+		if structured != "" { // and again for clients that do not know of it
+			sum = `{"sum":` + sum + `}`
+		}
 		return `{"content":[{"type":"text","text":` + string(wire.Quote(sum)) + `}]` + structured + `}`, nil
 	case "echo":
-		text, _ := args.Get("text").Str()
+		text, ok := args.Get("text").Str()
+		if !ok {
+			return `{"content":[{"type":"text","text":"text has to be a string"}],"isError":true}`, nil
+		}
 		return `{"content":[{"type":"text","text":` + string(wire.Quote(text)) + `}]}`, nil
 	}
 	return `{"content":[{"type":"text","text":` + string(wire.Quote("This is "+name+".")) + `}]}`, nil
@@ -334,7 +365,10 @@ func (p *Play) getPrompt(c *Call) (string, *fault) {
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
 func (p *Play) read(c *Call) (string, *fault) {
-	uri := c.Name("uri")
+	uri, ok := c.Params.Get("uri").Str()
+	if !ok {
+		return "", &fault{-32602, "Invalid params: uri is missing", ""}
+	}
 	quoted := string(wire.Quote(uri))
 	switch {
 	case uri == "memo://pixel":

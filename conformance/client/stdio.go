@@ -261,14 +261,31 @@ func (s *stdioConn) read(r io.Reader) {
 			}
 			p.rec.Note(0, transcript.KindEOF, ">")
 			if !p.IgnoreEOF {
+				p.endListens(s.key())
 				s.exit(0)
 			}
 		case blockSignal:
 			p.Note(NoteSignal + string(data))
 			if !p.IgnoreEOF {
+				p.endListens(s.key())
 				s.exit(0)
 			}
 		}
+	}
+}
+
+// endListens ends the open subscriptions of a connection in good order.
+func (p *Play) endListens(key string) {
+	p.mu.Lock()
+	var open []*Call
+	for _, c := range p.listens {
+		if c.way.key() == key && p.running[key+keyOfID(c.ID)] == c {
+			open = append(open, c)
+		}
+	}
+	p.mu.Unlock()
+	for _, c := range open {
+		c.Result(p.whole(c.Method, `{"_meta":{"`+subscriptionKey+`":`+string(c.ID)+`,"`+serverInfoKey+`":`+p.Info+`}}`))
 	}
 }
 

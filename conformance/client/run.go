@@ -1,0 +1,444 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goldwire/goldwire/conformance/catalogue"
+	"github.com/goldwire/goldwire/conformance/check"
+	"github.com/goldwire/goldwire/conformance/result"
+	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// Options of a run; the zero value judges the newest revision of each era that
+// the client speaks, over all transports that it can be led to.
+type Options struct {
+	// Revisions to judge: none for the newest of each era that the client
+	// speaks, "all" for every one it speaks, or their names.
+	Revisions []string
+	// Transports to judge over; none for all that the target can be led to.
+	Transports []catalogue.Transport
+	// Selects reports whether a check is wanted; nil selects all.
+	Selects func(k *check.Check, rev string, t catalogue.Transport) bool
+	Limits  Limits
+	// Parallel is how many scripts are played at once; 0 is 1.
+	Parallel int
+	// Time is how long all plays may take; 0 is no limit.
+	Time time.Duration
+	// Redact takes secrets out of what is reported and saved; nil takes out
+	// what looks like one.
+	Redact *result.Redactor
+	// Progress is told what happens; one call at a time.
+	Progress func(Progress)
+	// Save is handed each recording as it is finished, with a name that is
+	// unique in the run; an error ends the run.
+	Save func(name string, rec *transcript.Recording) error
+}
+
+// Progress is one step of a run.
+type Progress struct {
+	Revision  string
+	Transport catalogue.Transport
+	Script    string        // that begins, or ""
+	URL       string        // where the client is waited for, with Target.Listen
+	Check     *result.Check // a verdict, or nil
+}
+
+// StartError says that the client could not be started.
+type StartError struct{ Err error }
+
+func (e *StartError) Error() string { return "the client could not be started: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *StartError) Unwrap() error { return e.Err }
+
+// SilentError says that the client sent nothing in any revision.
+type SilentError struct {
+	How    string // how it ended, "" where it did not end by itself
+	Stderr string // the last lines of its free text
+}
+
+func (e *SilentError) Error() string {
+	s := "the client sent nothing"
+	if e.How != "" {
+		s += ": " + e.How
+	}
+	if e.Stderr != "" {
+		s += "\n" + e.Stderr
+	}
+	return s
+}
+
+// RevisionError says that the client does not speak a revision it was to be
+// judged by.
+type RevisionError struct {
+	Asked  []string
+	Speaks []string
+	Frames []result.Frame // where it speaks none: what it said
+}
+
+func (e *RevisionError) Error() string {
+	if len(e.Speaks) > 0 {
+		return fmt.Sprintf("the client does not speak %s; it speaks %s", strings.Join(e.Asked, ", "), strings.Join(e.Speaks, ", "))
+	}
+	var b strings.Builder
+	b.WriteString("the client sends something, but comes to terms with no server of ours")
+	for _, f := range e.Frames {
+		b.WriteString("\n  " + f.Text)
+	}
+	return b.String()
+}
+
+// maxFloods is how many plays may end because the client sent more than is
+// recorded before the others are given up, and maxSilent the same for clients
+// that sent nothing though they did with the good server.
+const (
+	maxFloods = 3
+	maxSilent = 3
+)
+
+// Run plays the scripts to the client and judges it. The report holds whatever
+// was found when the context ends early, together with its error. Other errors
+// are *StartError, *SilentError, *RevisionError and what Options.Save returned.
+func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
+	r := &runner{ctx: ctx, drive: ctx, t: t, o: o, rep: &result.Report{Target: result.Target{Side: "client", Command: o.Redact.Args(t.Command)}}}
+	if o.Time > 0 {
+		var stop context.CancelFunc
+		r.drive, stop = context.WithTimeout(ctx, o.Time)
+		defer stop()
+	}
+	if err := r.explore(); err != nil {
+		return nil, err
+	}
+	return r.rep, r.judge()
+}
+
+// setting is one revision over one transport.
+type setting struct {
+	rev string
+	t   catalogue.Transport
+}
+
+type runner struct {
+	ctx   context.Context
+	drive context.Context // ends with the time for driving
+	t     Target
+	o     Options
+	rep   *result.Report
+
+	good   map[setting]*check.Trace
+	chosen []setting
+
+	mu            sync.Mutex
+	saved         int
+	floods, mutes int
+	told          sync.Mutex
+}
+
+func (r *runner) tell(p Progress) {
+	if r.o.Progress != nil {
+		r.told.Lock()
+		defer r.told.Unlock()
+		r.o.Progress(p)
+	}
+}
+
+// transports are those over which a revision can be played to the target.
+func (r *runner) transports(rev string) []catalogue.Transport {
+	return slices.DeleteFunc(r.t.transports(rev), func(t catalogue.Transport) bool {
+		return len(r.o.Transports) > 0 && !slices.Contains(r.o.Transports, t)
+	})
+}
+
+// explore plays the good server in the revisions that may be judged, and
+// chooses those that the client speaks.
+func (r *runner) explore() error {
+	r.good = map[setting]*check.Trace{}
+	var first *check.Trace
+	try := func(rev string) (spoken bool, err error) {
+		for _, t := range r.transports(rev) {
+			if err := r.drive.Err(); err != nil {
+				return false, err
+			}
+			trace, err := r.play(&Scripts()[0], setting{rev, t})
+			if err != nil {
+				return false, err
+			}
+			if first == nil || !Heard(first) {
+				first = trace
+			}
+			r.good[setting{rev, t}] = trace
+			spoken = spoken || Speaks(trace)
+		}
+		return spoken, nil
+	}
+	asked := r.o.Revisions
+	revs := check.Revisions()
+	newest := len(asked) == 0
+	if !newest && asked[0] != "all" {
+		revs = slices.DeleteFunc(revs, func(rev string) bool { return !slices.Contains(asked, rev) })
+	}
+	era := map[bool]bool{} // eras of which a revision was found
+	for _, rev := range slices.Backward(revs) {
+		if newest && era[check.Modern(rev)] {
+			continue
+		}
+		spoken, err := try(rev)
+		if err != nil {
+			return err
+		}
+		era[check.Modern(rev)] = era[check.Modern(rev)] || spoken
+	}
+	if first == nil {
+		return &RevisionError{Asked: asked, Speaks: nil}
+	}
+	var speaks []string
+	for _, rev := range revs {
+		for _, t := range r.transports(rev) {
+			s := setting{rev, t}
+			if g := r.good[s]; g != nil && Speaks(g) {
+				r.chosen = append(r.chosen, s)
+				if !slices.Contains(speaks, rev) {
+					speaks = append(speaks, rev)
+				}
+			}
+		}
+	}
+	if len(speaks) == 0 {
+		if !r.heard() {
+			how, _ := first.Died()
+			return &SilentError{How: how, Stderr: r.o.Redact.Text(first.Stderr(20))}
+		}
+		return &RevisionError{Asked: asked, Frames: r.o.Redact.Frames(said(first))}
+	}
+	if !newest && asked[0] != "all" {
+		missing := slices.DeleteFunc(slices.Clone(asked), func(rev string) bool { return slices.Contains(speaks, rev) })
+		if len(missing) > 0 {
+			return &RevisionError{Asked: missing, Speaks: speaks}
+		}
+	}
+	r.rep.Revisions = speaks
+	return nil
+}
+
+func (r *runner) heard() bool {
+	for _, g := range r.good {
+		if Heard(g) {
+			return true
+		}
+	}
+	return false
+}
+
+// said is the start of what was said in a play.
+func said(t *check.Trace) []result.Frame {
+	const most = 6
+	var out []result.Frame
+	for _, f := range t.Frames() {
+		if len(out) == most {
+			break
+		}
+		out = append(out, result.Around(t.Recording, f.Index, 0, 0)...)
+	}
+	return out
+}
+
+// Heard reports whether the client said anything in a play.
+func Heard(t *check.Trace) bool {
+	for i := range t.Recording.Events {
+		if t.Recording.Events[i].Dir == transcript.ToServer {
+			return true
+		}
+	}
+	return false
+}
+
+// Speaks reports whether the client came to terms with the server of a play: it
+// went on after the handshake or, in a stateless revision, named it in a
+// request.
+func Speaks(t *check.Trace) bool {
+	rev := or(t.Recording.Get("speaks"), t.Revision)
+	for _, f := range t.Frames() {
+		switch {
+		case f.FromServer:
+		case check.Modern(rev):
+			if v, _ := f.Param("_meta").Get(versionKey).Str(); v == rev {
+				return true
+			}
+		case f.Method == "notifications/initialized":
+			return true
+		}
+	}
+	return false
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// judge plays all scripts in what was chosen, as many at once as the options
+// allow, and gives the verdicts in order.
+func (r *runner) judge() error {
+	type job struct {
+		s     setting
+		n     int // among the plays of the setting
+		plays *Script
+	}
+	scripts := Scripts()
+	var jobs []job
+	traces := map[setting][]*check.Trace{}
+	for _, s := range r.chosen {
+		traces[s] = append(traces[s], r.good[s])
+		for i := range scripts {
+			if i > 0 && scripts[i].plays(s.rev, s.t) {
+				jobs = append(jobs, job{s, len(traces[s]), &scripts[i]})
+				traces[s] = append(traces[s], nil)
+			}
+		}
+	}
+	ctx, stop := context.WithCancel(r.drive)
+	defer stop()
+	r.drive = ctx
+	todo := make(chan job)
+	var workers sync.WaitGroup
+	var failed error
+	n := max(1, r.o.Parallel)
+	if r.t.Listen != "" {
+		n = 1
+	}
+	for range n {
+		workers.Go(func() {
+			for j := range todo {
+				t, err := r.play(j.plays, j.s)
+				r.mu.Lock()
+				traces[j.s][j.n] = t
+				if err != nil && failed == nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+					failed = err
+					stop()
+				}
+				r.mu.Unlock()
+			}
+		})
+	}
+	for _, j := range jobs {
+		if ctx.Err() != nil || r.givenUp() {
+			break
+		}
+		select {
+		case todo <- j:
+		case <-ctx.Done():
+		}
+	}
+	close(todo)
+	workers.Wait()
+	if failed != nil {
+		return failed
+	}
+	left := ctx.Err() != nil || r.givenUp()
+	var last error
+	for _, s := range r.chosen {
+		played := slices.DeleteFunc(traces[s], func(t *check.Trace) bool { return t == nil })
+		if left {
+			played = append(played, gaveUp(s))
+		}
+		if last = r.verdicts(s, played); last != nil {
+			break
+		}
+	}
+	return errors.Join(last, r.ctx.Err())
+}
+
+// gaveUp says that scripts were left out.
+func gaveUp(s setting) *check.Trace {
+	rec := &transcript.Recording{}
+	rec.Set(transcript.FieldRevision, s.rev)
+	rec.Set(transcript.FieldTransport, string(s.t))
+	rec.Set("profile", "")
+	rec.Events = append(rec.Events, transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte("given up")})
+	return check.NewTrace(rec)
+}
+
+func (r *runner) givenUp() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.floods >= maxFloods || r.mutes >= maxSilent
+}
+
+// verdicts judges the plays of one setting.
+func (r *runner) verdicts(s setting, traces []*check.Trace) error {
+	facts := FactsOf(s.rev, traces)
+	if r.rep.Target.Name == "" {
+		r.rep.Target.Name, r.rep.Target.Version = r.o.Redact.Text(check.Name(facts.Info, "name")), r.o.Redact.Text(check.Name(facts.Info, "version"))
+	}
+	var offers []*check.Trace
+	for _, rev := range check.Revisions() {
+		if g := r.good[setting{rev, s.t}]; g != nil {
+			offers = append(offers, g)
+		}
+	}
+	checks := All()
+	for i := range checks {
+		k := &checks[i]
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		if !k.Applies(s.rev, s.t) || r.o.Selects != nil && !r.o.Selects(k, s.rev, s.t) {
+			continue
+		}
+		v := k.Verdict(s.rev, s.t, facts, traces, offers)
+		r.o.Redact.Check(&v)
+		r.rep.Results = append(r.rep.Results, v)
+		r.tell(Progress{Revision: s.rev, Transport: s.t, Check: &v})
+	}
+	return nil
+}
+
+// FactsOf is what a client said of itself in the plays of a revision.
+func FactsOf(rev string, traces []*check.Trace) *check.Facts {
+	f := &check.Facts{Revision: rev, Listed: map[string]bool{}, Cursors: map[string]string{}}
+	for _, t := range traces {
+		for _, m := range t.Frames() {
+			if m.FromServer || m.Kind != check.KindRequest {
+				continue
+			}
+			var caps, info wire.Raw
+			meta := m.Param("_meta")
+			switch {
+			case m.Method == "initialize" && !check.Modern(rev):
+				caps, info = m.Param("capabilities"), m.Param("clientInfo")
+			case check.Modern(rev):
+				caps, info = meta.Get(capabilitiesKey), meta.Get("io.modelcontextprotocol/clientInfo")
+			}
+			if caps.Kind() == wire.KindObject && f.Capabilities == nil {
+				f.Capabilities = caps
+			}
+			if info != nil && f.Info == nil {
+				f.Info = info
+			}
+		}
+	}
+	return f
+}
+
+// Judge gives the verdicts on the plays of an earlier run, as Run saved them:
+// all of one revision and transport, in any order.
+func Judge(rev string, t catalogue.Transport, traces []*check.Trace, selects func(*check.Check) bool) []result.Check {
+	facts := FactsOf(rev, traces)
+	checks := All()
+	var out []result.Check
+	for i := range checks {
+		if k := &checks[i]; k.Applies(rev, t) && (selects == nil || selects(k)) {
+			out = append(out, k.Verdict(rev, t, facts, traces, nil))
+		}
+	}
+	return out
+}
