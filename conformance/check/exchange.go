@@ -37,6 +37,9 @@ type carried struct {
 	lastID  string // of the stream's events, "" for none
 	retry   string
 	stray   *Frame // the first error response without a usable id
+
+	gathered *Exchange // of so many events
+	of       int
 }
 
 // takeCarried notes event i for its exchange, nil where it belongs to none.
@@ -142,6 +145,15 @@ func (s *Step) Exchanges() []*Exchange {
 
 // gather makes an exchange of what was recorded of it so far.
 func (t *Trace) gather(x *carried) *Exchange {
+	t.endMu.Lock()
+	defer t.endMu.Unlock()
+	if x.of != len(x.events) {
+		x.gathered, x.of = t.gatherAnew(x), len(x.events)
+	}
+	return x.gathered
+}
+
+func (t *Trace) gatherAnew(x *carried) *Exchange {
 	rec := &transcript.Recording{Events: make([]transcript.Event, len(x.events))}
 	for i, at := range x.events {
 		rec.Events[i] = t.Recording.Events[at]

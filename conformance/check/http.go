@@ -104,7 +104,7 @@ func (l *httpLink) usualHeader(method, body string) [][2]string {
 	}
 	set("Mcp-Session-Id", l.sessionID)
 	if !Modern(s.rev) {
-		if AtLeast(l.version, rev2025June) {
+		if slices.Contains(revisions, l.version) && AtLeast(l.version, rev2025June) {
 			set("MCP-Protocol-Version", l.version)
 		}
 		return out
@@ -457,6 +457,13 @@ func (l *httpLink) head(n int, resp *http.Response) {
 	}
 }
 
+// agreed keeps the version of a session that begins. With the lock held.
+func (l *httpLink) agreed(answer *Frame) {
+	if req := l.s.trace.Request(answer); req != nil && req.Method == "initialize" && answer.OK() {
+		l.version, _ = answer.Result.Get("protocolVersion").Str()
+	}
+}
+
 // resume asks again for a stream that ended before its request was answered,
 // as long as the server named a place in it.
 func (l *httpLink) resume(n int) {
@@ -466,7 +473,7 @@ func (l *httpLink) resume(n int) {
 		s.mu.Lock()
 		x := s.trace.carried[n]
 		if x == nil || l.closed || s.eof || Modern(s.rev) || x.lastID == "" || x.request != nil && s.isAnswered(x.request) ||
-			l.version != "" && !AtLeast(l.version, rev2025March) {
+			!slices.Contains(revisions, l.version) || !AtLeast(l.version, rev2025March) {
 			s.mu.Unlock()
 			return
 		}
@@ -551,7 +558,7 @@ func (l *httpLink) line(text string) *Frame {
 func (l *httpLink) listen() {
 	s := l.s
 	s.mu.Lock()
-	skip := l.streaming || l.over != catalogue.HTTP || !AtLeast(l.version, rev2025March)
+	skip := l.streaming || l.over != catalogue.HTTP || !slices.Contains(revisions, l.version) || !AtLeast(l.version, rev2025March)
 	l.streaming = true
 	s.mu.Unlock()
 	if skip {

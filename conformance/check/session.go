@@ -211,6 +211,7 @@ func Open(ctx context.Context, target Target, o SessionOptions) (*Session, error
 	}
 	switch target := target.(type) {
 	case *Endpoint:
+		rec.Set(FieldEndpoint, target.String())
 		link, err := newHTTPLink(ctx, s, target)
 		if err != nil {
 			return nil, err
@@ -453,11 +454,17 @@ const maxReplies = 1000
 
 func (s *Session) received(e transcript.Event) bool {
 	f := s.add(e)
-	if f == nil || f.Kind != KindRequest {
+	if f == nil || !f.FromServer {
 		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if f.Kind == KindResponse && s.http != nil {
+		s.http.agreed(f)
+	}
+	if f.Kind != KindRequest {
+		return true
+	}
 	if s.replies == maxReplies {
 		s.floodLocked(true)
 		return false

@@ -22,6 +22,9 @@ import (
 const (
 	fieldProfile = "profile"
 	fieldCaps    = "client-capabilities"
+	// FieldEndpoint is the URL of a server that is reached over HTTP, without a
+	// user's name and password.
+	FieldEndpoint = "endpoint"
 )
 
 // Trace is the recording of one session, decoded for checks. A trace is
