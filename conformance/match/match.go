@@ -124,7 +124,10 @@ type node struct {
 }
 
 // Pattern is a golden text, ready for use. It is immutable.
-type Pattern struct{ root *node }
+type Pattern struct {
+	root  *node
+	plain bool // nothing in it is a placeholder
+}
 
 // Parse reads a golden text. The pattern aliases it.
 func Parse(golden []byte) (*Pattern, error) {
@@ -136,7 +139,7 @@ func Parse(golden []byte) (*Pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pattern{n}, nil
+	return &Pattern{root: n}, nil
 }
 
 // Literal reads a text in which nothing is a placeholder, such as one that
@@ -150,7 +153,7 @@ func Literal(text []byte) (*Pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pattern{n}, nil
+	return &Pattern{root: n, plain: true}, nil
 }
 
 // Raw is the golden text itself.

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -10,7 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/goldwire/goldwire/conformance/catalogue"
@@ -63,7 +64,7 @@ func TestGoldenTranscriptsAreWellFormed(t *testing.T) {
 		t.Run(g.name, func(t *testing.T) {
 			b, err := g.rec.MarshalText()
 			require.NoError(t, err)
-			require.Empty(t, cmp.Diff(string(g.text), string(b)), "not in canonical form")
+			require.Empty(t, gocmp.Diff(string(g.text), string(b)), "not in canonical form")
 			require.Len(t, strings.Split(g.name, "/"), 3, "want <revision>/<area>/<rule>.wire")
 			require.True(t, revision.Known(g.revision))
 			require.Equal(t, g.revision, g.rec.Get(transcript.FieldRevision))
@@ -158,6 +159,7 @@ func TestGoldenTranscriptsPlayThemselves(t *testing.T) {
 // subject is an implementation that the golden transcripts are played to.
 type subject struct {
 	name      string
+	transport string   // "" is stdio
 	revisions []string // that it speaks; transcripts of others are not for it
 	// start starts it for one transcript. A server gets "" for the scenario.
 	start func(t *testing.T, rev, scenario string) Link
@@ -184,6 +186,9 @@ func playGoldens(t *testing.T, subjects []subject, side string, play playFunc) {
 			played := map[string]bool{}
 			for _, g := range all {
 				if !slices.Contains([]string{side, "both"}, g.rec.Get(transcript.FieldSide)) || !slices.Contains(s.revisions, g.revision) {
+					continue
+				}
+				if !Fits(g.rec, cmp.Or(s.transport, "stdio")) {
 					continue
 				}
 				played[g.name] = true

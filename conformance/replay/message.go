@@ -143,16 +143,29 @@ type ids struct {
 	theirs map[string]wire.Raw // transcript key → id of the peer's request
 	tokens map[string]wire.Raw // transcript key → progress token the peer chose
 	used   map[string]bool     // keys of ids that the peer used
+
+	// chosen are other values that the peer chose for us to send back, as the
+	// transcript has them → as they came. Only literal transcripts need it: a
+	// golden one binds them by name.
+	chosen  map[string]wire.Raw
+	literal bool
 }
 
 func newIDs() *ids {
-	return &ids{mine: map[string]bool{}, theirs: map[string]wire.Raw{}, tokens: map[string]wire.Raw{}, used: map[string]bool{}}
+	return &ids{mine: map[string]bool{}, theirs: map[string]wire.Raw{}, tokens: map[string]wire.Raw{}, used: map[string]bool{}, chosen: map[string]wire.Raw{}}
 }
+
+// Where a peer chooses values that we send back, and where we do.
+var (
+	pathsChosen = map[string]bool{"result.requestState": true, "result.nextCursor": true, "result.task.taskId": true, "result.taskId": true}
+	pathsEchoed = map[string]bool{"params.requestState": true, "params.cursor": true, "params.taskId": true}
+)
 
 // found is what a message that matches tells: kept only then.
 type found struct {
 	id, goldenID       wire.Raw
 	token, goldenToken wire.Raw
+	chosen             map[string]wire.Raw
 }
 
 // same compares a volatile value of a line of the peer; it is the Special of
@@ -161,6 +174,19 @@ func (x *ids) same(m *message, f *found) func(path string, want, got wire.Raw) (
 	return func(path string, want, got wire.Raw) (same, handled bool) {
 		usable := got.Kind() == wire.KindString || got.Kind() == wire.KindNumber
 		switch {
+		case x.literal && pathsChosen[path] && m.class == response:
+			if known, ok := x.chosen[key(want)]; ok {
+				return wire.Equal(known, got), true
+			}
+			if f.chosen == nil {
+				f.chosen = map[string]wire.Raw{}
+			}
+			f.chosen[key(want)] = got
+			return usable, true
+		case x.literal && pathsEchoed[path] && m.class != response:
+			if known, ok := x.chosen[key(want)]; ok {
+				return wire.Equal(known, got), true
+			}
 		case path == pathID && m.class == request:
 			if known, ok := x.theirs[key(want)]; ok {
 				return wire.Equal(known, got) && known.Kind() == got.Kind(), true
@@ -187,6 +213,9 @@ func (x *ids) keep(f *found) {
 	if f.goldenID != nil {
 		x.theirs[key(f.goldenID)] = f.id.Clone()
 	}
+	for k, v := range f.chosen {
+		x.chosen[k] = v.Clone()
+	}
 	if f.goldenToken != nil {
 		x.tokens[key(f.goldenToken)] = f.token.Clone()
 	}
@@ -197,6 +226,8 @@ func (x *ids) keep(f *found) {
 func (x *ids) translate(m *message) func(path string, v wire.Raw) wire.Raw {
 	return func(path string, v wire.Raw) wire.Raw {
 		switch {
+		case x.literal && pathsEchoed[path] && m.class != response:
+			return x.chosen[key(v)]
 		case path == pathID && m.class == response:
 			return x.theirs[key(v)]
 		case path == pathRequestID && m.cancel != "" && !x.mine[m.cancel]:

@@ -63,6 +63,7 @@ func short(s string) string {
 // Outcome is what a replay found.
 type Outcome struct {
 	Recording *transcript.Recording // what happened
+	Updated   *transcript.Recording // the transcript with what the peer said now in the place of what it should have said; nil when the replay was stopped
 	Problems  []Problem             // in the order in which they were found
 	More      int                   // further problems that are not listed
 	Sent      int                   // lines that were sent

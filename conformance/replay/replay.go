@@ -31,11 +31,13 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -98,6 +100,14 @@ var (
 	ErrTransport = errors.New("the transcript needs another transport")
 )
 
+// Fits reports whether a transcript may be played over a transport (stdio, http
+// or sse): its field "transport" names those that it is for, separated by
+// spaces, and none or any is all. What a recorder wrote plays over every one.
+func Fits(rec *transcript.Recording, transport string) bool {
+	t := strings.Fields(rec.Get(transcript.FieldTransport))
+	return len(t) == 0 || t[0] == "any" || slices.Contains(t, transport) || rec.Get(transcript.FieldRecorded) != ""
+}
+
 func (o Options) play(ctx context.Context, rec *transcript.Recording, l Link, mine transcript.Dir) (*Outcome, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = 10 * time.Second
@@ -105,10 +115,15 @@ func (o Options) play(ctx context.Context, rec *transcript.Recording, l Link, mi
 	if rec.Redacted() && !o.Redacted {
 		return nil, ErrRedacted
 	}
-	if t := rec.Get(transcript.FieldTransport); t != "" && t != "stdio" && t != "any" {
-		return nil, fmt.Errorf("%w: %s", ErrTransport, t)
+	over := "stdio"
+	http, _ := l.(httpLink)
+	if http != nil {
+		over = http.transport()
 	}
-	p := &player{o: o, link: l, mine: mine, theirs: mine.Reverse(), ids: newIDs(), bound: match.Bindings{}}
+	if !Fits(rec, over) {
+		return nil, fmt.Errorf("%w: %s", ErrTransport, rec.Get(transcript.FieldTransport))
+	}
+	p := &player{o: o, link: l, http: http, mine: mine, theirs: mine.Reverse(), ids: newIDs(), bound: match.Bindings{}, golden: rec}
 	if err := p.plan(rec); err != nil {
 		return nil, err
 	}
@@ -123,7 +138,7 @@ func (o Options) play(ctx context.Context, rec *transcript.Recording, l Link, mi
 		}
 	}
 	ro.Fields = append(ro.Fields,
-		transcript.Field{Name: transcript.FieldTransport, Value: "stdio"},
+		transcript.Field{Name: transcript.FieldTransport, Value: over},
 		transcript.Field{Name: transcript.FieldRecorded, Value: "replay"})
 	p.rec = transcript.NewRecorder(ro)
 	p.tap = p.rec.Tap(mine)
@@ -133,6 +148,7 @@ func (o Options) play(ctx context.Context, rec *transcript.Recording, l Link, mi
 	p.run(ctx)
 	p.finish(ctx)
 	p.out.Recording = p.rec.Recording()
+	p.out.Updated = p.update()
 	return &p.out, nil
 }
 
@@ -140,6 +156,7 @@ func (o Options) play(ctx context.Context, rec *transcript.Recording, l Link, mi
 type player struct {
 	o            Options
 	link         Link
+	http         httpLink // the link, where it is one over HTTP
 	mine, theirs transcript.Dir
 	rec          *transcript.Recorder
 	tap          io.WriteCloser // records what we send
@@ -153,6 +170,9 @@ type player struct {
 	ids     *ids
 	bound   match.Bindings
 
+	golden *transcript.Recording
+	extras []extraLine
+
 	closed  bool // we closed our direction
 	eof     bool // the peer closed its
 	stopped bool
@@ -165,6 +185,7 @@ type step struct {
 	line   string
 	do     stepKind
 	data   []byte  // send
+	said   carried // send: by the carrier
 	whole  bool    // send: with a newline
 	wants  []*want // expect
 	signal string
@@ -192,17 +213,29 @@ type want struct {
 	stream  string
 	end     bool // not a line: the end of the peer's output
 	done    bool
+	now     []byte // what came in its place; nil when that was as it says, or nothing
+	came    bool
 }
 
 // plan turns the events into steps.
 func (p *player) plan(rec *transcript.Recording) error {
 	literal := rec.Get(transcript.FieldRecorded) != ""
-	p.literal = literal
+	p.literal, p.ids.literal = literal, literal
+	heads := map[int]carried{}
+	if p.http != nil {
+		for x := range rec.Exchanges() {
+			c := carried{header: x.ResponseHeader, status: x.Status}
+			if p.mine == transcript.ToServer {
+				c.header = x.Header
+			}
+			heads[x.Number] = c
+		}
+	}
 	asked := map[string]string{} // progress token → id of the request that asks, both as keys
 	for i := range rec.Events {
 		e := &rec.Events[i]
 		fail := func(err error) error { return fmt.Errorf("event %d, %s: %w", i, short(e.Line()), err) }
-		if e.Carrier {
+		if e.Carrier || p.http != nil && e.Dir == transcript.Note { // HTTP has no pipes and processes
 			continue
 		}
 		st := step{event: i, line: e.Line()}
@@ -227,7 +260,7 @@ func (p *player) plan(rec *transcript.Recording) error {
 		case e.Exchange > 0 && len(e.Data) == 0:
 			continue // an SSE event without data: there is no such line on a stream
 		case e.Dir == p.mine:
-			st.do, st.data, st.whole = send, e.Data, !e.Partial
+			st.do, st.data, st.whole, st.said = send, e.Data, !e.Partial, heads[e.Exchange]
 		default:
 			st.do = expect
 			ws, err := wants(e.Data, literal)
@@ -482,7 +515,7 @@ func (p *player) send(ctx context.Context, st *step) {
 		line = append(line, '\n')
 	}
 	_, _ = p.tap.Write(line)
-	if err := p.write(ctx, line); err != nil {
+	if err := p.write(ctx, line, st.said); err != nil {
 		if p.peerGone() {
 			err = fmt.Errorf("the peer had ended: %w", err)
 		}
@@ -494,9 +527,13 @@ func (p *player) send(ctx context.Context, st *step) {
 
 // write writes in the time allowed: a peer that does not read must not hang
 // the replay.
-func (p *player) write(ctx context.Context, line []byte) error {
+func (p *player) write(ctx context.Context, line []byte, said carried) error {
 	done := make(chan error, 1)
 	go func() {
+		if p.http != nil {
+			done <- p.http.send(bytes.TrimSuffix(line, []byte("\n")), said)
+			return
+		}
 		_, err := p.link.Write(line)
 		done <- err
 	}()
@@ -582,6 +619,7 @@ func (p *player) extra(s seen, m message, err error) {
 		return
 	}
 	p.problem(Problem{Kind: Extra, Event: -1, Seen: s.index, Got: s.event.Line(), Err: err})
+	p.extras = append(p.extras, extraLine{at: min(max(p.pos, p.burst), len(p.steps)), event: s.event})
 }
 
 // fits reports whether w could be the line for m.
@@ -623,6 +661,8 @@ func (p *player) matchOne(s seen, v wire.Raw, m message) {
 	}
 	if best != nil {
 		p.settle(best)
+		best.came = true
+		best.now = p.updated(best, s, v, m)
 		p.problem(Problem{Kind: Mismatch, Event: best.event, Golden: best.line, Seen: s.index, Got: s.event.Line(), Err: bestErr})
 		return
 	}
@@ -633,7 +673,7 @@ func (p *player) matchOne(s seen, v wire.Raw, m message) {
 			if !w.fits(&m) || p.compare(w, s, v, m) != nil {
 				continue
 			}
-			w.done = true
+			w.done, w.came = true, true
 			p.out.Matched++
 			after := ""
 			for j := from; j < i; j++ {
@@ -716,6 +756,7 @@ func (p *player) matched(w *want, s seen) {
 		}
 	}
 	p.settle(w)
+	w.came = true
 	p.out.Matched++
 }
 

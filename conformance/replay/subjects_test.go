@@ -7,7 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +25,8 @@ import (
 	"github.com/goldwire/goldwire/runtime/jsonl"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/revision"
+	"github.com/goldwire/goldwire/runtime/ssehttp"
+	"github.com/goldwire/goldwire/runtime/streamhttp"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -36,13 +42,62 @@ var (
 		{name: "everything as a process", revisions: revision.All(), start: func(t *testing.T, _, _ string) Link {
 			return child(t, "everything")
 		}},
+		{name: "everything over Streamable HTTP", transport: "http", revisions: streamable, start: func(t *testing.T, rev, _ string) Link {
+			return overHTTP(t, rev, streamhttp.NewHandler(everything.Server(), streamhttp.HandlerOptions{Polling: true}))
+		}},
+		{name: "everything over HTTP+SSE", transport: "sse", revisions: []string{revision.V20241105}, start: func(t *testing.T, rev, _ string) Link {
+			return overHTTP(t, rev, ssehttp.NewHandler(everything.Server()))
+		}},
 	}
 	clients = []subject{
 		{name: "generated client", revisions: revision.All(), start: func(t *testing.T, rev, scenario string) Link {
-			return peer(t, func(rw io.ReadWriteCloser) error { return runClient(rw, rev, scenario) })
+			return peer(t, func(rw io.ReadWriteCloser) error {
+				w := &seer{halfCloser{rw, rw.(interface{ CloseWrite() error }).CloseWrite}, []byte(`"count"`), make(chan struct{}, 1)}
+				return runClient(jsonl.Pipe(rw, w), w.seen, rev, scenario)
+			})
+		}},
+		{name: "generated client over Streamable HTTP", transport: "http", revisions: streamable, start: func(t *testing.T, rev, scenario string) Link {
+			return clientOverHTTP(t, rev, scenario, func(url string) jsonrpc.Dialer { return streamhttp.URL(url) })
+		}},
+		{name: "generated client over HTTP+SSE", transport: "sse", revisions: []string{revision.V20241105}, start: func(t *testing.T, rev, scenario string) Link {
+			return clientOverHTTP(t, rev, scenario, func(url string) jsonrpc.Dialer { return ssehttp.URL(url) })
 		}},
 	}
+	streamable = slices.DeleteFunc(revision.All(), func(rev string) bool { return rev == revision.V20241105 })
 )
+
+// overHTTP links to a server over HTTP.
+func overHTTP(t *testing.T, rev string, h http.Handler) Link {
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	l, err := HTTP(srv.URL+"/mcp", rev, HTTPOptions{})
+	require.NoError(t, err)
+	return l
+}
+
+// seenClient tells when its client has sent a call of the tool count.
+type seenClient struct {
+	*httpClient
+	seen chan struct{}
+}
+
+func (s *seenClient) Start(out, errout io.WriteCloser) error {
+	return s.httpClient.Start(&seer{out, []byte(`"count"`), s.seen}, errout)
+}
+
+// clientOverHTTP links to a client that dials over HTTP. It has to end without
+// an error.
+func clientOverHTTP(t *testing.T, rev, scenario string, dial func(url string) jsonrpc.Dialer) Link {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	link, err := HTTPClient(l, rev)
+	require.NoError(t, err)
+	s := &seenClient{link.(*httpClient), make(chan struct{}, 1)}
+	done := make(chan error, 1)
+	go func() { done <- runClient(dial("http://"+l.Addr().String()+"/mcp"), s.seen, rev, scenario) }()
+	t.Cleanup(func() { require.NoError(t, <-done) })
+	return s
+}
 
 // peer links to a peer in this process. It has to end without an error.
 func peer(t *testing.T, run func(io.ReadWriteCloser) error) Link {
@@ -197,10 +252,9 @@ func (s *seer) Write(p []byte) (int, error) {
 }
 
 // runClient does what the scenarios of the transcripts want a client to do.
-func runClient(rw io.ReadWriteCloser, rev, scenario string) error {
+func runClient(d jsonrpc.Dialer, seen <-chan struct{}, rev, scenario string) error {
 	ctx := context.Background()
-	w := &seer{halfCloser{rw, rw.(interface{ CloseWrite() error }).CloseWrite}, []byte(`"count"`), make(chan struct{}, 1)}
-	s, err := connect(ctx, jsonl.Pipe(rw, w), rev, scenario)
+	s, err := connect(ctx, d, rev, scenario)
 	if err != nil {
 		return err
 	}
@@ -228,7 +282,7 @@ func runClient(rw io.ReadWriteCloser, rev, scenario string) error {
 		err = want("roots", `{}`, "file:///work")
 	case "cancel":
 		call, cancel := context.WithCancel(ctx)
-		go func() { <-w.seen; cancel() }()
+		go func() { <-seen; cancel() }()
 		if _, err = s.call(call, "count", `{"steps":2,"delayMs":60000}`); errors.Is(err, context.Canceled) {
 			if err = nil; s.ping != nil {
 				err = s.ping(ctx)
