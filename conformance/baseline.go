@@ -196,7 +196,7 @@ func found(c *result.Check) bool {
 // stale says why the entry is not true any more, "" while it is. One of a list
 // of flaky checks may pass.
 func (e *Entry) stale(r *result.Report, now time.Time, flaky bool) string {
-	if !slices.ContainsFunc(check.All(), func(k check.Check) bool { return k.ID == e.Check }) {
+	if !slices.ContainsFunc(Checks(), func(k check.Check) bool { return k.ID == e.Check }) {
 		return "there is no such check"
 	}
 	if e.over(now) {

@@ -57,6 +57,8 @@ func (t *Target) driven() check.Target {
 // Options of a run; the zero value judges the newest revision of each era that
 // the server speaks by every check.
 type Options struct {
+	// Side is that whose checks are meant; "" is catalogue.Server.
+	Side catalogue.Side
 	// Revisions to judge: none for the newest of each era that the target
 	// speaks, "all" for every one it speaks, or their names.
 	Revisions []string
@@ -213,7 +215,7 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 // those of every transport. ErrNoCheck when a pattern matches none at all, or
 // none of them is left.
 func Select(o Options, t catalogue.Transport) ([]check.Check, error) {
-	all := check.All()
+	all := checksOf(o.Side)
 	for _, pat := range o.Checks {
 		if pat == "" {
 			return nil, errors.New("an empty pattern matches no check")

@@ -32,6 +32,7 @@ type checkFlags struct {
 	list, update, strict, annotate          bool
 	timeout, probeTimeout, timeLimit        time.Duration
 	parallel                                int
+	client                                  clientFlags
 }
 
 func checkCommand() *cobra.Command {
@@ -90,12 +91,15 @@ could not be started, stayed silent or ended before it had answered; 4 nothing
 else, but an entry of --baseline or --flaky is stale; 5 nothing could be observed, the checker itself failed, or nothing
 was found broken but checks of a MUST were blocked (by a server that ended
 between requests, hung, or wrote more than is recorded), so that nobody can
-say that the server conforms.`,
+say that the server conforms.
+` + clientHelp,
 		Example: `  goldwire check -- npx -y @modelcontextprotocol/server-everything
   goldwire check --only tools --only legacy/jsonrpc-* -- ./my-server --stdio
   goldwire check --revision all --format json --output report.json -- ./my-server --stdio
   goldwire check --baseline known.yaml --report junit=junit.xml --report html=report.html -- ./my-server --stdio
-  goldwire check --config mcp.json --server files`,
+  goldwire check --config mcp.json --server files
+  goldwire check --client -- ./my-client --server {url}
+  goldwire check --client -- npx @modelcontextprotocol/inspector --cli {command} --method tools/list`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -124,6 +128,7 @@ say that the server conforms.`,
 	fl.IntVar(&f.parallel, "parallel", 1, "how many revisions are judged at once, each with processes of its own")
 	fl.DurationVar(&f.probeTimeout, "probe-timeout", 5*time.Minute, "how long one probe of the server may take in all; what it would have shown is blocked then")
 	fl.DurationVar(&f.timeLimit, "time-limit", 0, "how long all probing may take, 0 for no limit; what was not seen by then is blocked")
+	f.client.add(fl)
 	return cmd
 }
 
@@ -136,6 +141,12 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 		f.url, args = args[0], nil
 	} else if len(args) > 0 && dash != 0 {
 		return &exitError{exitUsage, fmt.Errorf("put -- before the server's command: goldwire check -- %s", strings.Join(args, " "))}
+	}
+	if err := f.checkClient(args); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	if f.client.on {
+		opts.Side = catalogue.Client
 	}
 	if f.list {
 		out, err := f.open(cmd.OutOrStdout())
@@ -163,7 +174,7 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	line := newStatusLine(cmd.ErrOrStderr())
 	opts.Progress = line.progress
-	rep, err := conformance.Run(cmd.Context(), target, opts)
+	rep, err := f.judge(cmd, target, opts)
 	line.clear()
 	write := report.Options{Source: f.sourceOf(target.Command), Tool: version()}
 	var none *exitError
@@ -174,7 +185,7 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 			none.err = errors.Join(none.err, leaveAll(outs))
 			return none
 		}
-		rep = &result.Report{Target: target.Reported(opts.Redact), Error: failure(err, none)}
+		rep = &result.Report{Target: f.reported(target, opts.Redact), Error: failure(err, none)}
 	} else {
 		rep.Strict = f.strict
 		if f.update {
@@ -233,6 +244,7 @@ func (f *checkFlags) target(args []string) (t conformance.Target, secrets []stri
 		t.Endpoint = &check.Endpoint{URL: f.url, Over: catalogue.Transport(f.transport)}
 	case len(args) > 0:
 		t.Command = args
+	case f.client.on: // one that is started by hand
 	default:
 		self, err := os.Executable()
 		if err != nil {
@@ -530,6 +542,9 @@ func startFailure(err error, command []string) *exitError {
 		silent *conformance.SilentError
 		tool   *check.ToolError
 	)
+	if code, _, ok := clientFailure(err); ok {
+		return &exitError{code, err}
+	}
 	switch {
 	case errors.As(err, &start) && len(command) == 1 && len(strings.Fields(command[0])) > 1:
 		return &exitError{exitTarget, fmt.Errorf("%w\nthe command is one word with spaces in it; without the quotes it is: goldwire check -- %s", err, command[0])}
@@ -557,6 +572,10 @@ type listed struct {
 // failure is what a report says of a run that came to no verdicts.
 func failure(err error, e *exitError) *result.Failure {
 	out := &result.Failure{Kind: result.FailedInternal, ExitCode: e.code, Message: e.Error()}
+	if code, f, ok := clientFailure(err); ok {
+		f.ExitCode = code
+		return &f
+	}
 	var (
 		start    *conformance.StartError
 		died     *conformance.DiedError

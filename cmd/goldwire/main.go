@@ -79,7 +79,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
-	root.AddCommand(checkCommand(), diffCommand(), serveCommand(), clientCommand(), requirementsCommand(), bridgeCommand(), callCommand())
+	root.AddCommand(checkCommand(), diffCommand(), serveCommand(), clientCommand(), requirementsCommand(), bridgeCommand(), callCommand(), connectCommand())
 
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {

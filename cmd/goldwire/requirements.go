@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/goldwire/goldwire/conformance"
 	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/check"
 	"github.com/goldwire/goldwire/conformance/report"
@@ -28,7 +29,7 @@ func requirementsCommand() *cobra.Command {
 		Short: "List what the specification requires, and what the checks judge of it",
 		Long: `Lists the requirements of the protocol: what has to hold, in which revisions, who
 has to see to it and where the specification says so; and which checks judge it,
-or why none does. So far the checks judge servers, over stdin and stdout.
+or why none does. Checks of clients are those of check --client.
 
 The state of a requirement is covered (a check judges it), open (it can be
 judged from outside, and no check does yet), fixture (to judge it takes
@@ -107,7 +108,7 @@ func (f *requirementsFlags) entries(patterns []string) ([]check.Entry, error) {
 	default:
 		return nil, fmt.Errorf("--level %s: want must, should or may", f.level)
 	}
-	return slices.DeleteFunc(check.Entries(f.revision, side), func(e check.Entry) bool {
+	return slices.DeleteFunc(check.Entries(conformance.Checks(), f.revision, side), func(e check.Entry) bool {
 		fits, _ := named(e.ID, patterns) // malformed ones were refused above
 		return len(patterns) > 0 && !fits || !e.Carries(over) || !slices.Contains(levels, e.Level) || f.covered && !e.Covered() || f.uncovered && e.Covered()
 	}), nil

@@ -2,7 +2,6 @@ package check
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/goldwire/goldwire/conformance/catalogue"
 )
@@ -27,7 +26,7 @@ type Coverage struct {
 	Side      catalogue.Side // Server or Client
 	Revisions []string       // oldest first
 	Status    Status
-	Checks    []string // ids of the checks that judge it, in the order of All
+	Checks    []string // ids of the checks that judge it, in their order
 	Reason    string   // why no check does; "" where one does
 }
 
@@ -46,28 +45,30 @@ func (e *Entry) Covered() bool {
 // noCheck is the reason of what is open.
 const noCheck = "no check yet"
 
-// judged finds the checks of servers by revision and id of a requirement.
-var judged = sync.OnceValue(func() map[string]map[string][]string {
-	all := map[string]map[string][]string{}
-	checks := All()
-	for _, rev := range Revisions() {
-		by := map[string][]string{}
-		for i := range checks {
-			for _, r := range checks[i].Bound(rev, catalogue.Any) {
-				by[r.ID] = append(by[r.ID], checks[i].ID)
+// judges finds checks by side, revision and id of a requirement.
+type judges map[catalogue.Side]map[string]map[string][]string
+
+func judgesOf(checks []Check) judges {
+	all := judges{catalogue.Server: {}, catalogue.Client: {}}
+	for i := range checks {
+		k := &checks[i]
+		for _, rev := range Revisions() {
+			by := all[k.side()][rev]
+			if by == nil {
+				by = map[string][]string{}
+				all[k.side()][rev] = by
+			}
+			for _, r := range k.Bound(rev, catalogue.Any) {
+				by[r.ID] = append(by[r.ID], k.ID)
 			}
 		}
-		all[rev] = by
 	}
 	return all
-})
+}
 
-// coverage is that of one side in one revision. Checks judge servers only.
-func coverage(r catalogue.Requirement, rev string, side catalogue.Side) Coverage {
-	c := Coverage{Side: side, Revisions: []string{rev}, Status: StatusOpen, Reason: noCheck}
-	if side == catalogue.Server {
-		c.Checks = judged()[rev][r.ID]
-	}
+// coverage is that of one side in one revision.
+func (j judges) coverage(r catalogue.Requirement, rev string, side catalogue.Side) Coverage {
+	c := Coverage{Side: side, Revisions: []string{rev}, Status: StatusOpen, Reason: noCheck, Checks: j[side][rev][r.ID]}
 	switch {
 	case len(c.Checks) > 0:
 		c.Status, c.Reason = StatusCovered, ""
@@ -79,10 +80,11 @@ func coverage(r catalogue.Requirement, rev string, side catalogue.Side) Coverage
 	return c
 }
 
-// Entries lists the requirements that bind a side in a revision with what the
+// Entries lists the requirements that bind a side in a revision with what
 // checks do about them there, in the order of the catalogue. "" is every
 // revision, and every side.
-func Entries(rev string, side catalogue.Side) []Entry {
+func Entries(checks []Check, rev string, side catalogue.Side) []Entry {
+	judged := judgesOf(checks)
 	revs := Revisions()
 	if rev != "" {
 		revs = []string{rev}
@@ -99,7 +101,7 @@ func Entries(rev string, side catalogue.Side) []Entry {
 				if !r.Applies(rev, s) {
 					continue
 				}
-				c := coverage(r, rev, s)
+				c := judged.coverage(r, rev, s)
 				if n := len(e.Coverage); n > first && e.Coverage[n-1].Status == c.Status && slices.Equal(e.Coverage[n-1].Checks, c.Checks) {
 					e.Coverage[n-1].Revisions = append(e.Coverage[n-1].Revisions, rev)
 					continue

@@ -15,7 +15,7 @@ import (
 // reason is told.
 func TestCoverageIsThatOfTheRegistry(t *testing.T) {
 	told := map[string]check.Coverage{}
-	for _, e := range check.Entries("", "") {
+	for _, e := range check.Entries(check.All(), "", "") {
 		for _, c := range e.Coverage {
 			require.NotEqual(t, catalogue.Both, c.Side)
 			for _, rev := range c.Revisions {
@@ -64,7 +64,7 @@ func TestCoverageIsThatOfTheRegistry(t *testing.T) {
 // TestNoReasonIsOutOfDate holds that a requirement which is said to be out of
 // reach is not judged everywhere after all.
 func TestNoReasonIsOutOfDate(t *testing.T) {
-	for _, e := range check.Entries("", "") {
+	for _, e := range check.Entries(check.All(), "", "") {
 		if e.Observe == catalogue.Active || e.Observe == catalogue.Passive {
 			require.False(t, e.Why != "" && e.Covered(), "%s is judged: take its reason out", e.ID)
 		}
@@ -74,19 +74,19 @@ func TestNoReasonIsOutOfDate(t *testing.T) {
 
 func TestEntriesOfOneRevisionAndSide(t *testing.T) {
 	n := 0
-	for _, e := range check.Entries("2025-11-25", catalogue.Client) {
+	for _, e := range check.Entries(check.All(), "2025-11-25", catalogue.Client) {
 		require.Len(t, e.Coverage, 1, e.ID)
 		require.Equal(t, catalogue.Client, e.Coverage[0].Side)
 		require.Equal(t, []string{"2025-11-25"}, e.Coverage[0].Revisions)
 		n++
 	}
 	require.Equal(t, 179, n)
-	require.Empty(t, check.Entries("1999-01-01", ""))
+	require.Empty(t, check.Entries(check.All(), "1999-01-01", ""))
 }
 
 func TestTalliesAddUp(t *testing.T) {
 	all := map[string]int{}
-	for _, tally := range check.Tallies(check.Entries("", "")) {
+	for _, tally := range check.Tallies(check.Entries(check.All(), "", "")) {
 		sum := 0
 		for _, s := range check.Statuses {
 			sum += tally.Status[s]
@@ -100,7 +100,7 @@ func TestTalliesAddUp(t *testing.T) {
 		"2024-11-05 server": 121, "2024-11-05 client": 79, "2025-03-26 server": 166, "2025-03-26 client": 115, "2025-06-18 server": 181,
 		"2025-06-18 client": 126, "2025-11-25 server": 236, "2025-11-25 client": 179, "2026-07-28 server": 351, "2026-07-28 client": 198,
 	}, all)
-	one := check.Tallies(check.Entries("2026-07-28", catalogue.Server))
+	one := check.Tallies(check.Entries(check.All(), "2026-07-28", catalogue.Server))
 	require.Len(t, one, 1)
 	require.Equal(t, 292, one[0].Judgeable)
 }

@@ -78,7 +78,7 @@ func (p *Play) furnish() {
 	}
 }
 
-var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
 type fault struct {
 	code int64
@@ -215,7 +215,7 @@ func (p *Play) answer(c *Call) (string, *fault) {
 			return "", unknown(c.Method)
 		}
 		level, _ := c.Params.Get("level").Str()
-		if !slices.Contains(levels, level) {
+		if !slices.Contains(logLevels, level) {
 			return "", &fault{-32602, "Invalid params: no such level", ""}
 		}
 		return `{}`, nil

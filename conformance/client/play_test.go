@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,7 +41,7 @@ func TestGoodServerKeepsTheRules(t *testing.T) {
 			t.Parallel()
 			p := client.NewServer(t.Context(), &client.Script{}, rev, catalogue.Stdio)
 			defer p.Close()
-			rep, err := conformance.Run(t.Context(), conformance.Target{Launcher: launched{p}.pipe()}, conformance.Options{Revisions: []string{rev}})
+			rep, err := conformance.Run(t.Context(), conformance.Target{Launcher: launched{p}.pipe()}, conformance.Options{Revisions: []string{rev}, Limits: check.Limits{Grace: 20 * time.Millisecond}})
 			require.NoError(t, err)
 			require.Empty(t, findings(rep))
 			require.Greater(t, rep.Summary()[result.Pass], 60)

@@ -69,7 +69,7 @@ modern/a-name-that-is-longer-than-the-column-of-the-names
 func TestRequirementsFitTheTerminal(t *testing.T) {
 	for _, width := range []int{0, 40, 80, 200} {
 		var b bytes.Buffer
-		require.NoError(t, Requirements(&b, check.Entries("", ""), "", TextOptions{Width: width}))
+		require.NoError(t, Requirements(&b, check.Entries(check.All(), "", ""), "", TextOptions{Width: width}))
 		want := width
 		switch {
 		case width == 0:

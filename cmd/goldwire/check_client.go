@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/goldwire/goldwire/conformance"
+	"github.com/goldwire/goldwire/conformance/catalogue"
+	"github.com/goldwire/goldwire/conformance/client"
+	"github.com/goldwire/goldwire/conformance/report"
+	"github.com/goldwire/goldwire/conformance/result"
+)
+
+// clientFlags are those of check --client.
+type clientFlags struct {
+	on            bool
+	listen, drive string
+	idle          time.Duration
+}
+
+// connectName is the hidden command that stands between a client and a play.
+const connectName = "connect-play"
+
+const clientHelp = `
+With --client it is a client that is judged: CMD is started anew for each of the
+scripts by which a server of ours treats it, and what it sends is judged. In CMD
+{url} stands for the address of that server, and {command} for a command line
+that starts one over stdio: as an argument of its own it becomes several, inside
+another argument it is one text as a shell reads it. {config} is the name of a
+file with an mcpServers map that leads to it, over stdio, or over HTTP where
+{url} stands in CMD too. Where none of them is there the address becomes the
+last argument, and MCP_CONFORMANCE_SCENARIO, MCP_CONFORMANCE_PROTOCOL_VERSION
+and MCP_CONFORMANCE_CONTEXT say what the official suite says. Nothing else is
+assumed of the client: what it does not do is not seen. --drive is a command
+line that makes it do more, run once it has connected; GOLDWIRE_SCRIPT,
+GOLDWIRE_REVISION, GOLDWIRE_TRANSPORT and, over HTTP, GOLDWIRE_URL tell it and
+CMD what is played. --listen waits for a client that is started by hand, and
+plays one script after the other at one address.
+`
+
+// add adds the flags.
+func (f *clientFlags) add(fl *pflag.FlagSet) {
+	fl.BoolVar(&f.on, "client", false, "judge a client: CMD leads it to a server of ours by {url}, {command} or {config}")
+	fl.StringVar(&f.listen, "listen", "", "judge a client that is started by hand and led to `ADDR`, as in 127.0.0.1:8080")
+	fl.StringVar(&f.drive, "drive", "", "a command `LINE` that makes the client do more, run by a shell in each script once it has connected")
+	fl.DurationVar(&f.idle, "idle", 2*time.Second, "how long a client that does not end by itself may be silent before a script is over")
+}
+
+// parallelScripts is how many scripts are played at once where --parallel does
+// not say.
+const parallelScripts = 4
+
+// check holds what does not fit together.
+func (f *checkFlags) checkClient(args []string) error {
+	c := &f.client
+	switch {
+	case c.listen != "":
+		c.on = true
+		if len(args) > 0 {
+			return errors.New("--listen waits for a client that somebody else starts: there is no command to start then")
+		}
+		if _, _, err := net.SplitHostPort(c.listen); err != nil {
+			return fmt.Errorf("--listen %s: %w", c.listen, err)
+		}
+	case !c.on && c.drive != "":
+		return errors.New("--drive is for check --client")
+	case c.on && len(args) == 0 && !f.list:
+		return errors.New("no client is named: goldwire check --client -- CMD {url}")
+	}
+	switch {
+	case !c.on:
+		return nil
+	case f.config != "" || f.url != "":
+		return errors.New("--client judges a client, and a URL or --config names a server")
+	case c.idle <= 0:
+		return fmt.Errorf("--idle %s: want more than nothing", c.idle)
+	}
+	return nil
+}
+
+// judge runs the target and judges it.
+func (f *checkFlags) judge(cmd *cobra.Command, t conformance.Target, o conformance.Options) (*result.Report, error) {
+	if !f.client.on {
+		return conformance.Run(cmd.Context(), t, o)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if !cmd.Flags().Changed("parallel") {
+		o.Parallel = parallelScripts
+	}
+	over := []catalogue.Transport(nil)
+	if cmd.Flags().Changed("transport") {
+		over = []catalogue.Transport{catalogue.Transport(f.transport)}
+	}
+	limits := client.Limits{Start: f.timeout, Idle: f.client.idle}
+	if cmd.Flags().Changed("probe-timeout") {
+		limits.Play = f.probeTimeout
+	}
+	errs := cmd.ErrOrStderr()
+	return conformance.RunClient(cmd.Context(), client.Target{
+		Command: t.Command, Dir: t.Dir, Env: t.Env, Inherit: t.Inherit,
+		Between: []string{self, connectName}, Listen: f.client.listen, Drive: f.client.drive,
+	}, conformance.ClientOptions{
+		Options: o, Limits: limits, Transports: over,
+		Waiting: func(script, url string) { fmt.Fprintf(errs, "%s: waiting for the client at %s\n", script, url) },
+	})
+}
+
+// reported is the target as a report without verdicts names it.
+func (f *checkFlags) reported(t conformance.Target, redact *result.Redactor) result.Target {
+	out := t.Reported(redact)
+	if f.client.on {
+		out.Side = string(catalogue.Client)
+	}
+	return out
+}
+
+// clientFailure tells the errors of a run that judges a client: the exit code
+// and what a report says; false for other errors.
+func clientFailure(err error) (code int, out result.Failure, ok bool) {
+	var (
+		start    *client.StartError
+		silent   *client.SilentError
+		revision *client.RevisionError
+	)
+	switch {
+	case errors.As(err, &start):
+		return exitTarget, result.Failure{Kind: result.FailedStart, Message: start.Error()}, true
+	case errors.As(err, &silent):
+		kind := result.FailedSilent
+		if silent.How != "" {
+			kind = result.FailedDied
+		}
+		return exitTarget, result.Failure{Kind: kind, Stderr: silent.Stderr, Message: (&client.SilentError{How: silent.How}).Error()}, true
+	case errors.As(err, &revision):
+		return exitNoResult, result.Failure{Kind: result.FailedRevision, Message: revision.Error()}, true
+	}
+	return 0, out, false
+}
+
+// connectCommand is what a client starts as its server over stdio.
+func connectCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    connectName + " ADDRESS",
+		Short:  "Stand between a client and the server that check --client plays to it",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			code, err := client.Connect(cmd.Context(), args[0], cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			if err != nil {
+				return &exitError{exitTarget, errors.New(report.Plain(strings.TrimSpace(err.Error())))}
+			}
+			if code != 0 {
+				return &exitError{code: code}
+			}
+			return nil
+		},
+	}
+}
