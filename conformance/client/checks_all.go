@@ -1,5 +1,19 @@
 package client
 
-import "github.com/goldwire/goldwire/conformance/check"
+import (
+	"slices"
 
-func checks() []check.Check { return nil }
+	"github.com/goldwire/goldwire/conformance/catalogue"
+	"github.com/goldwire/goldwire/conformance/check"
+)
+
+func checks() []check.Check {
+	all := slices.Concat(
+		jsonrpcChecks(), metaChecks(), lifecycleChecks(), pagingChecks(), featureChecks(), taskChecks(),
+		askChecks(), inputChecks(), httpChecks(), headerChecks(), eraChecks(), stdioChecks(), authChecks(),
+	)
+	for i := range all {
+		all[i].Side = catalogue.Client
+	}
+	return all
+}

@@ -1,0 +1,50 @@
+package client_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/conformance/client"
+	"github.com/goldwire/goldwire/conformance/result"
+	"github.com/goldwire/goldwire/conformance/transcript"
+)
+
+// TestOurClientsKeepTheRules holds that no check finds anything in what a client of
+// the runtime sends, in any revision and over any transport.
+func TestOurClientsKeepTheRules(t *testing.T) {
+	began := time.Now()
+	took := map[string]time.Duration{}
+	last := time.Now()
+	rep, err := client.Run(t.Context(), ours, client.Options{
+		Revisions: []string{"all"}, Parallel: 4,
+		Limits: client.Limits{Idle: 500 * time.Millisecond, Ask: 500 * time.Millisecond},
+		Save: func(name string, rec *transcript.Recording) error {
+			took[name] = time.Since(last)
+			last = time.Now()
+			if dir := os.Getenv("GW_SAVE"); dir != "" {
+				return os.WriteFile(dir+"/"+name+".wire", []byte(rec.String()), 0o600)
+			}
+			return nil
+		},
+	})
+	require.NoError(t, err)
+	count := map[result.Verdict]int{}
+	for _, r := range rep.Results {
+		count[r.Verdict]++
+		if r.Verdict != result.Pass && r.Verdict != result.NotObserved && r.Verdict != result.NotApplicable {
+			t.Errorf("%s %s %s: %s: %s; expected %s, observed %s\n%s", r.Revision, r.Transport, r.ID, r.Verdict, r.Reason, r.Expected, r.Observed, frames(r))
+		}
+	}
+	t.Log(time.Since(began), len(took), count)
+}
+
+func frames(r result.Check) string {
+	s := ""
+	for _, f := range r.Frames {
+		s += "    " + f.Text + "\n"
+	}
+	return s
+}

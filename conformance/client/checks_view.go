@@ -1,0 +1,519 @@
+package client
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goldwire/goldwire/conformance/check"
+	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// Members of _meta by which a stateless request says what an initialize says.
+const (
+	metaVersion = "io.modelcontextprotocol/protocolVersion"
+	metaCaps    = "io.modelcontextprotocol/clientCapabilities"
+	metaInfo    = "io.modelcontextprotocol/clientInfo"
+	metaTask    = "io.modelcontextprotocol/related-task"
+)
+
+// Methods that more than one check looks for.
+const (
+	initialize  = "initialize"
+	initialized = "notifications/initialized"
+	discover    = "server/discover"
+	cancelled   = "notifications/cancelled"
+	progressed  = "notifications/progress"
+	listen      = "subscriptions/listen"
+	callTool    = "tools/call"
+)
+
+// view is a recording as the server saw it, one era of it: a client of both
+// eras may try one before it speaks the other, and each is judged by its own
+// rules.
+type view struct {
+	trace *check.Trace
+	talks []*talk        // what belongs together, in order
+	calls []*exchange    // HTTP requests of the client, in order
+	whole []*exchange    // those of both eras, and those that are of none
+	lines []*check.Frame // of both sides and eras, those of other traffic left out
+}
+
+// talk is one conversation of client and server: a process, a session, or, in
+// the stateless revisions, all that one run of a client said.
+type talk struct {
+	view   *view
+	lines  []*check.Frame // of both sides, members of batches on their own
+	agreed string         // the version that the answer to initialize named, or ""
+	open   *check.Frame   // its initialize, nil where there is none
+	ready  *check.Frame   // its notifications/initialized
+
+	answers map[*check.Frame]*check.Frame // of the server, by request of the client
+	replies map[*check.Frame]*check.Frame // of the client, by request of the server
+}
+
+// exchange is one HTTP request of the client.
+type exchange struct {
+	*transcript.Exchange
+	view    *view
+	message *check.Frame // what it carries, nil for none
+	began   time.Duration
+	path    string // target without query; of another listener than the main one with its origin
+	query   url.Values
+}
+
+// own reports whether it went to the server under its own address, and not to
+// another listener of the checker.
+func (x *exchange) own() bool { return strings.HasPrefix(x.Target, "/") }
+
+// at is a frame that points at the first line of the exchange.
+func (x *exchange) at() *check.Frame {
+	if x.message != nil {
+		return x.message
+	}
+	return point(x.view.trace, x.First)
+}
+
+// point is a frame that stands for an event that is no message.
+func point(t *check.Trace, index int) *check.Frame {
+	return &check.Frame{Index: index, Trace: t, At: t.Recording.Events[index].At}
+}
+
+// members are the messages of a batch, or the message alone.
+func members(f *check.Frame) []*check.Frame {
+	if f.Kind != check.KindArray {
+		return []*check.Frame{f}
+	}
+	const most = 10_000
+	var out []*check.Frame
+	for v := range f.Value.Elems() {
+		if len(out) == most {
+			break
+		}
+		p := &check.Frame{Index: f.Index, Trace: f.Trace, FromServer: f.FromServer, At: f.At, Text: f.Text, Value: v, Kind: check.KindScalar}
+		if v.Kind() == wire.KindObject {
+			method := v.Get("method")
+			p.Method, _ = method.Str()
+			p.ID, p.Params, p.Result, p.Error = v.Get("id"), v.Get("params"), v.Get("result"), v.Get("error")
+			switch {
+			case method != nil && p.ID != nil:
+				p.Kind = check.KindRequest
+			case method != nil:
+				p.Kind = check.KindNotification
+			case p.Result != nil || p.Error != nil:
+				p.Kind = check.KindResponse
+			default:
+				p.Kind = check.KindOther
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// stateless reports whether a message of a client is one of the stateless era.
+func stateless(f *check.Frame) bool {
+	return f.Method == discover || f.Params.Get("_meta").Get(metaVersion) != nil
+}
+
+// viewOf reads a recording as one of an era. A view is made once for a trace.
+func viewOf(t *check.Trace, modern bool) *view {
+	v := &view{trace: t}
+	rec := t.Recording
+	// What goes to other addresses, or to those of authorization, is no message.
+	apart := map[int]bool{}
+	for x := range rec.Exchanges() {
+		path, _, _ := strings.Cut(x.Target, "?")
+		if !strings.HasPrefix(x.Target, "/") && x.Target != "" || notMCP(path) {
+			apart[x.Number] = true
+		}
+	}
+	for _, f := range t.Frames() {
+		if n := rec.Events[f.Index].Exchange; n == 0 || !apart[n] {
+			v.lines = append(v.lines, f)
+		}
+	}
+	frames := v.lines
+	// The era of each line: that of the client's last request, where it does
+	// not tell by itself. An initialize without the metadata of the stateless
+	// revisions turns to the other era for good.
+	legacyFrom := len(rec.Events)
+	for _, f := range frames {
+		for _, p := range members(f) {
+			if !f.FromServer && p.Method == initialize && !stateless(p) && f.Index < legacyFrom {
+				legacyFrom = f.Index
+			}
+		}
+	}
+	exchangeOf := func(f *check.Frame) int { return rec.Events[f.Index].Exchange }
+	modernExchange := map[int]bool{}
+	ids := map[string]bool{} // of requests of the stateless era
+	ours := func(f *check.Frame) bool {
+		n := exchangeOf(f)
+		var is bool
+		switch {
+		case f.FromServer && n != 0:
+			var known bool
+			if is, known = modernExchange[n]; !known {
+				is = f.Index < legacyFrom
+			}
+		case f.FromServer:
+			is = f.Index < legacyFrom || f.ID != nil && f.Kind == check.KindResponse && ids[idKey(f.ID)]
+		default:
+			is = f.Index < legacyFrom
+			for _, p := range members(f) {
+				if stateless(p) {
+					is = true
+					if p.ID != nil {
+						ids[idKey(p.ID)] = true
+					}
+				} else if p.ID != nil && f.Index >= legacyFrom {
+					delete(ids, idKey(p.ID))
+				}
+			}
+			if n != 0 {
+				modernExchange[n] = is
+			}
+		}
+		return is == modern
+	}
+	var kept []*check.Frame
+	body := map[int]*check.Frame{}
+	for _, f := range frames {
+		if ours(f) {
+			kept = append(kept, f)
+		}
+		if n := exchangeOf(f); n != 0 && !f.FromServer {
+			body[n] = f
+		}
+	}
+	for x := range rec.Exchanges() {
+		e := &exchange{Exchange: x, view: v, message: body[x.Number], began: rec.Events[x.First].At}
+		target, query, _ := strings.Cut(x.Target, "?")
+		e.path = target
+		e.query, _ = url.ParseQuery(query)
+		v.whole = append(v.whole, e)
+		is := x.First < legacyFrom
+		if m, known := modernExchange[x.Number]; known {
+			is = m
+		} else if h := x.Header.Get("mcp-protocol-version"); h != "" {
+			is = check.Modern(h)
+		}
+		if is == modern {
+			v.calls = append(v.calls, e)
+		}
+	}
+	v.split(kept, modern)
+	return v
+}
+
+// split sorts lines into conversations.
+func (v *view) split(frames []*check.Frame, modern bool) {
+	rec := v.trace.Recording
+	var starts []int
+	for i := range rec.Events {
+		e := &rec.Events[i]
+		if e.Dir == transcript.Note && (e.Kind == transcript.KindStart || e.Kind == transcript.KindNote && strings.HasPrefix(string(e.Data), NoteConnection)) {
+			starts = append(starts, i)
+		}
+	}
+	// The session of each exchange, and where handshakes began: what names no
+	// session belongs to the last of them.
+	sessions := map[int]string{}
+	var opened []int
+	for _, x := range v.whole {
+		id := x.Header.Get("mcp-session-id")
+		if x.message != nil && !modern {
+			for _, p := range members(x.message) {
+				if p.Method == initialize {
+					opened = append(opened, p.Index)
+					id = x.ResponseHeader.Get("mcp-session-id")
+				}
+			}
+		}
+		sessions[x.Number] = id
+	}
+	by := map[string]*talk{}
+	for _, f := range frames {
+		key := ""
+		switch n := rec.Events[f.Index].Exchange; {
+		case n == 0:
+			at := 0
+			for at < len(starts) && starts[at] < f.Index {
+				at++
+			}
+			key = strconv.Itoa(at)
+		case !modern:
+			if key = sessions[n]; key == "" {
+				at, _ := slices.BinarySearch(opened, f.Index+1)
+				key = "#" + strconv.Itoa(at)
+			}
+		}
+		k := by[key]
+		if k == nil {
+			k = &talk{view: v, answers: map[*check.Frame]*check.Frame{}, replies: map[*check.Frame]*check.Frame{}}
+			by[key] = k
+			v.talks = append(v.talks, k)
+		}
+		k.lines = append(k.lines, members(f)...)
+	}
+	for _, k := range v.talks {
+		k.match()
+	}
+}
+
+// match finds the answer to each request.
+func (k *talk) match() {
+	rec := k.view.trace.Recording
+	type key struct {
+		id       string
+		server   bool
+		exchange int
+	}
+	open := map[key][]*check.Frame{}
+	for _, f := range k.lines {
+		n := rec.Events[f.Index].Exchange
+		switch {
+		case f.Kind == check.KindRequest:
+			open[key{idKey(f.ID), f.FromServer, 0}] = append(open[key{idKey(f.ID), f.FromServer, 0}], f)
+			if !f.FromServer {
+				open[key{idKey(f.ID), false, n}] = append(open[key{idKey(f.ID), false, n}], f)
+			}
+			if f.Method == initialize && !f.FromServer && k.open == nil {
+				k.open = f
+			}
+		case f.Kind == check.KindResponse && f.ID != nil:
+			table := k.answers
+			if !f.FromServer {
+				table = k.replies
+			}
+			// The answer that came on the stream of its request goes before.
+			for _, at := range []int{n, 0} {
+				reqs := open[key{idKey(f.ID), !f.FromServer, at}]
+				found := false
+				for _, req := range reqs {
+					if table[req] == nil {
+						table[req], found = f, true
+						break
+					}
+				}
+				if found {
+					break
+				}
+			}
+		case f.Method == initialized && !f.FromServer && k.ready == nil:
+			k.ready = f
+		}
+	}
+	if a := k.answers[k.open]; k.open != nil && a != nil {
+		k.agreed = str(a.Result.Get("protocolVersion"))
+	}
+}
+
+// said are the messages of the client, in order.
+func (k *talk) said() []*check.Frame { return k.side(false) }
+
+// heard are the messages of the server, in order.
+func (k *talk) heard() []*check.Frame { return k.side(true) }
+
+func (k *talk) side(server bool) []*check.Frame {
+	var out []*check.Frame
+	for _, f := range k.lines {
+		if f.FromServer == server {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// requests are those of the client by a method, or all for "".
+func (k *talk) requests(method string) []*check.Frame {
+	var out []*check.Frame
+	for _, f := range k.lines {
+		if !f.FromServer && f.Kind == check.KindRequest && (method == "" || f.Method == method) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// asked are the requests of the server by a method.
+func (k *talk) asked(method string) []*check.Frame {
+	var out []*check.Frame
+	for _, f := range k.lines {
+		if f.FromServer && f.Kind == check.KindRequest && f.Method == method {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// offered is what the server declared in this conversation, nil where it never
+// said so.
+func (k *talk) offered() wire.Raw {
+	for _, f := range k.lines {
+		if !f.FromServer && (f.Method == initialize || f.Method == discover) {
+			if caps := k.answers[f]; caps != nil && caps.Result.Get("capabilities").Kind() == wire.KindObject {
+				return caps.Result.Get("capabilities")
+			}
+		}
+	}
+	return nil
+}
+
+// caps are what the client declared in its initialize.
+func (k *talk) caps() wire.Raw {
+	if k.open == nil {
+		return nil
+	}
+	return k.open.Params.Get("capabilities")
+}
+
+// views reads the recordings of the judged revision, those of one script where
+// names are given. Without any the check is not observed.
+func views(c *check.Case, scripts ...string) []*view {
+	var out []*view
+	for _, t := range c.Traces() {
+		wanted := len(scripts) == 0
+		for _, s := range scripts {
+			wanted = wanted || t.Profile == s || strings.HasSuffix(s, "-") && strings.HasPrefix(t.Profile, s)
+		}
+		if wanted {
+			out = append(out, viewOf(t, c.Modern()))
+		}
+	}
+	if len(out) == 0 {
+		c.NotObserved("no session was recorded that shows it")
+	}
+	return out
+}
+
+// talks are the conversations of the recordings in which the judged revision
+// was agreed on, or no other one.
+func talks(c *check.Case, scripts ...string) []*talk {
+	var out []*talk
+	for _, v := range views(c, scripts...) {
+		for _, k := range v.talks {
+			if k.agreed == "" || k.agreed == c.Revision {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
+// each calls fn for every message of the client.
+func each(c *check.Case, fn func(k *talk, f *check.Frame)) {
+	for _, k := range talks(c) {
+		for _, f := range k.said() {
+			if f.Value.Kind() == wire.KindObject {
+				fn(k, f)
+			}
+		}
+	}
+}
+
+// eachRequest calls fn for every request of the client.
+func eachRequest(c *check.Case, fn func(k *talk, f *check.Frame)) {
+	each(c, func(k *talk, f *check.Frame) {
+		if f.Kind == check.KindRequest && !strings.HasPrefix(f.Method, "notifications/") {
+			fn(k, f)
+		}
+	})
+}
+
+// eachCall calls fn for every HTTP request that the client made to the server.
+func eachCall(c *check.Case, fn func(x *exchange)) {
+	for _, v := range views(c) {
+		for _, x := range v.calls {
+			if x.own() && x.Method != "" {
+				fn(x)
+			}
+		}
+	}
+}
+
+// want says that the rule was kept, or that it was broken by f.
+func want(c *check.Case, f *check.Frame, ok bool, expected, observed string) {
+	if ok {
+		c.Saw()
+	} else {
+		c.Broken(f, expected, observed)
+	}
+}
+
+// noted reports whether the recording holds a remark.
+func (v *view) noted(text string) bool {
+	for i := range v.trace.Recording.Events {
+		if e := &v.trace.Recording.Events[i]; e.Dir == transcript.Note && e.Kind == transcript.KindNote && string(e.Data) == text {
+			return true
+		}
+	}
+	return false
+}
+
+// end is the index of the first event that ended the client's side: it closed
+// the server's input, or exited; -1 where it did neither.
+func (v *view) end() int {
+	for i := range v.trace.Recording.Events {
+		e := &v.trace.Recording.Events[i]
+		if e.Dir != transcript.Note {
+			continue
+		}
+		switch {
+		case e.Kind == transcript.KindEOF && e.Closed() == transcript.ToServer, e.Kind == transcript.KindExit, e.Kind == transcript.KindSignal:
+			return i
+		}
+	}
+	return -1
+}
+
+func idKey(id wire.Raw) string {
+	if s, ok := id.Str(); ok {
+		return "s" + s
+	}
+	if n, ok := id.Int(); ok {
+		return "n" + strconv.FormatInt(n, 10)
+	}
+	return "x" + string(id)
+}
+
+// looseKey is the same for ids that differ in their JSON type only.
+func looseKey(id wire.Raw) string {
+	if s, ok := id.Str(); ok {
+		return s
+	}
+	return string(id)
+}
+
+func str(v wire.Raw) string {
+	s, _ := v.Str()
+	return s
+}
+
+// show is a value for messages, cut where it is long.
+func show(v wire.Raw) string {
+	const limit = 120
+	switch {
+	case v == nil:
+		return "nothing"
+	case len(v) > limit:
+		return string(v[:limit]) + "…"
+	}
+	return string(v)
+}
+
+// headerShown is the value of a header for messages.
+func headerShown(h transcript.Header, name string) string {
+	vs := h[strings.ToLower(name)]
+	switch {
+	case len(vs) == 0:
+		return "no such header"
+	case len(vs) > 1:
+		return strconv.Itoa(len(vs)) + " such headers"
+	}
+	return strconv.Quote(vs[0])
+}
