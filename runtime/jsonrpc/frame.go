@@ -54,6 +54,13 @@ type Exchange interface {
 	Detach()
 }
 
+// Expecting is an Exchange that likes to hear that its frame is a request, and
+// about to be handled: the reply is going to be an answer, which may take its time.
+type Expecting interface {
+	// Expect is called before the handler is, and at most once.
+	Expect()
+}
+
 // Receiver takes what a carrier reads. A *Conn is one.
 type Receiver interface {
 	// Receive takes one frame, on the goroutine that read it. The context

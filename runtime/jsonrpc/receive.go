@@ -35,6 +35,7 @@ type envelope struct {
 	data   []byte
 	header map[string][]string
 	place  place
+	peek   Peek
 
 	id      ID
 	method  string
@@ -254,7 +255,8 @@ func (c *Conn) choose(env *envelope) *Service {
 	if c.single != nil {
 		return c.single
 	}
-	return c.ch.Choose(c, &Peek{Data: env.data, Method: env.method, Header: env.header})
+	env.peek = Peek{Data: env.data, Method: env.method, Header: env.header}
+	return c.ch.Choose(c, &env.peek)
 }
 
 // DecodeJSON reads the error member of an answer.
@@ -599,6 +601,9 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 		c.ev.note(Event{Kind: kind, Method: env.method, ID: env.id, Err: err}, env.data)
 		c.refuse(ex, env, err)
 		return nil, nil
+	}
+	if x, ok := ex.(Expecting); ok {
+		x.Expect()
 	}
 	e, err := c.prepare(in, env)
 	if err != nil {

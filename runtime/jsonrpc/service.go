@@ -30,7 +30,8 @@ type Chooser interface {
 	Choose(c *Conn, f *Peek) *Service
 }
 
-// Peek is what is known of a frame before its params are decoded.
+// Peek is what is known of a frame before its params are decoded, for as long as
+// Choose takes.
 type Peek struct {
 	Data   []byte              // the whole message, valid JSON up to the params at least
 	Method string              // of the message; empty for a batch
@@ -40,13 +41,28 @@ type Peek struct {
 // Params looks up the params in Data, nil if absent or not yet valid.
 func (p *Peek) Params() wire.Raw { return wire.Raw(p.Data).Get("params") }
 
+// MaySayItAll is false for a message of which SaysItAll is: nearly every message
+// of a session lacks the prefix, and looking for that costs next to nothing; with
+// the escapes of a slash or of any character a message may spell it in another way.
+func (p *Peek) MaySayItAll() bool {
+	for rest := p.Data; ; {
+		i := bytes.IndexByte(rest, '/')
+		if i < 0 {
+			break
+		}
+		if i > 0 && rest[i-1] == '\\' || bytes.HasSuffix(rest[:i+1], []byte(metaPrefix)) {
+			return true
+		}
+		rest = rest[i+1:]
+	}
+	return bytes.Contains(p.Data, []byte(`\u`))
+}
+
 // SaysItAll reports whether a message carries its own version or capabilities in
 // _meta, which only requests of stateless revisions do (basic/index, request
-// metadata, 2026-07-28). Nearly every message of a session lacks the prefix, and
-// looking for that costs next to nothing; with the escapes of a slash or of any
-// character a message may spell it in another way.
+// metadata, 2026-07-28).
 func (p *Peek) SaysItAll() bool {
-	if !bytes.Contains(p.Data, []byte(metaPrefix)) && !bytes.Contains(p.Data, []byte(`\/`)) && !bytes.Contains(p.Data, []byte(`\u`)) {
+	if !p.MaySayItAll() {
 		return false
 	}
 	meta := p.Params().Get("_meta")

@@ -139,6 +139,7 @@ type Handler struct {
 	modern *jsonrpc.Service            // of the stateless revision, nil if none
 	legacy map[string]*jsonrpc.Service // of the stateful ones, by revision
 	err    error                       // of the binder
+	born   time.Time
 	log    *slog.Logger
 	hosts  map[string]bool
 	origin map[string]bool // nil: those of this machine
@@ -169,7 +170,7 @@ type Handler struct {
 // one revision, or what compat joins. There is at most one HandlerOptions. A
 // binder that fails makes a handler that answers 500; Err says why.
 func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
-	h := &Handler{sessions: map[string]*serverSession{}, legacy: map[string]*jsonrpc.Service{}}
+	h := &Handler{born: time.Now(), sessions: map[string]*serverSession{}, legacy: map[string]*jsonrpc.Service{}}
 	if len(o) > 0 {
 		h.o = o[0]
 	}
@@ -227,6 +228,10 @@ func (h *Handler) probe() {
 		h.stateless = jsonrpc.NewConn(nil, h.modern, jsonrpc.ServerSide)
 	}
 }
+
+// now is the time since the handler was made. Of what is looked at with each
+// request one clock is read, not two.
+func (h *Handler) now() time.Duration { return time.Since(h.born) }
 
 // Err says why the binder could not be bound, nil if it was.
 func (h *Handler) Err() error { return h.err }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/revision"
+	"github.com/goldwire/goldwire/runtime/wire"
 )
 
 func hostSet(names []string) map[string]bool {
@@ -274,11 +275,11 @@ func (h *Handler) checkHeaders(ctx context.Context, hdr http.Header, hd *head) *
 		return nil
 	}
 	handled := h.modern.Handles(hd.method)
-	params := hd.params
+	member := hd.member
 	if !handled {
-		params = nil
+		member = wire.Raw(nil).Get
 	}
-	if err := CheckMethodHeaders(hdr, hd.method, params); err != nil {
+	if err := checkMethodHeaders(hdr, hd.method, member); err != nil {
 		return mismatch(err)
 	}
 	if hd.method == methodToolsCall && handled {
@@ -319,13 +320,22 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, id 
 		b = id.AppendJSON(append(b, `,"id":`...))
 	}
 	b = append(e.AppendJSON(append(b, `,"error":`...)), '}')
-	writeJSON(w, status, b)
+	writeJSON(w, new([2]string), status, b)
 }
 
-// writeJSON writes an answer that is one JSON text.
-func writeJSON(w http.ResponseWriter, status int, data []byte) {
+// first is the value of a header that may be there once, "" for none.
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
+// writeJSON writes an answer that is one JSON text. values is room for values of
+// headers, for as long as the request lasts.
+func writeJSON(w http.ResponseWriter, values *[2]string, status int, data []byte) {
 	hd := w.Header()
-	values := [...]string{mediaJSON, strconv.Itoa(len(data))}
+	*values = [...]string{mediaJSON, strconv.Itoa(len(data))}
 	hd["Content-Type"] = values[0:1:1]
 	hd["Content-Length"] = values[1:2:2]
 	if status == http.StatusServiceUnavailable {

@@ -34,6 +34,15 @@ type head struct {
 	complete bool // _meta has all that a stateless request needs
 	version  string
 	params   wire.Raw
+	name     wire.Raw // the params' first member of that name; nil where it was not looked for
+}
+
+// member is a member of the params.
+func (hd *head) member(name string) wire.Raw {
+	if name == "name" && hd.name != nil {
+		return hd.name
+	}
+	return hd.params.Get(name)
 }
 
 // request reports whether the message wants an answer.
@@ -157,6 +166,11 @@ func (hd *head) readParams(d *wire.Dec) error {
 				err = hd.readMeta(d)
 			} else {
 				_, err = d.Raw()
+			}
+		case "name":
+			var v wire.Raw
+			if v, err = d.Raw(); hd.name == nil {
+				hd.name = v
 			}
 		default:
 			_, err = d.Raw()

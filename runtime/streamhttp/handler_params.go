@@ -31,8 +31,8 @@ type listing struct {
 
 type paramTable struct {
 	tools map[string]ParamHeaders // those that have some
-	made  time.Time
-	until time.Time
+	made  time.Duration           // by Handler.now
+	until time.Duration
 }
 
 const (
@@ -49,7 +49,7 @@ const (
 // Without one nothing can be held against anything, and the call is refused
 // (errToolsUnknown, or what the list was refused with).
 func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) error {
-	raw := hd.params.Get("name")
+	raw := hd.member("name")
 	if raw.Kind() != wire.KindString {
 		return nil
 	}
@@ -62,9 +62,10 @@ func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) er
 		}
 		return params.Check(hdr, hd.params.Get("arguments"))
 	}
-	now := time.Now()
-	t := h.params.get(jsonrpc.Principal(ctx))
-	if t == nil || now.After(t.until) {
+	now := h.now()
+	t := h.params.get(ctx)
+	asked := t == nil || now > t.until
+	if asked {
 		var refusal *jsonrpc.Error
 		if t, refusal = h.listTools(ctx, t); t == nil && refusal != nil {
 			return refusal
@@ -75,13 +76,14 @@ func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) er
 	}
 	err := t.check(raw, hdr, hd)
 	for range 2 { // the list that is being made may be older than the call as well
-		if err == nil || !t.made.Before(now) {
+		if err == nil || t.made >= now {
 			break
 		}
+		asked = true
 		t, _ = h.listTools(ctx, t)
 		err = t.check(raw, hdr, hd)
 	}
-	if ctx.Err() != nil {
+	if asked && ctx.Err() != nil {
 		return errGone // it may not have waited for the list
 	}
 	return err
@@ -103,12 +105,14 @@ func (t *paramTable) of(name wire.Raw) ParamHeaders {
 	return t.tools[s]
 }
 
-// get is the newest table, nil if there is none.
-func (p *paramTables) get(principal string) *paramTable {
+// get is the newest table for whoever is behind a request, nil if there is none.
+func (p *paramTables) get(ctx context.Context) *paramTable {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if t := p.own[principal]; t != nil {
-		return t
+	if len(p.own) > 0 {
+		if t := p.own[jsonrpc.Principal(ctx)]; t != nil {
+			return t
+		}
 	}
 	return p.public
 }
@@ -182,7 +186,7 @@ var errToolsUnknown = errors.New("the tools could not be listed, so that it is n
 // askForTools asks the server for its tools and remembers what they say. It is
 // nil, and nothing is remembered, unless there is a result for each page.
 func (h *Handler) askForTools(ctx context.Context) (*paramTable, *jsonrpc.Error) {
-	t := &paramTable{tools: map[string]ParamHeaders{}, made: time.Now()}
+	t := &paramTable{tools: map[string]ParamHeaders{}, made: h.now()}
 	ttl, public := mostTTL, true
 	cursor := wire.Raw(nil)
 	tools := 0
@@ -210,7 +214,7 @@ func (h *Handler) askForTools(ctx context.Context) (*paramTable, *jsonrpc.Error)
 		}
 		cursor = next
 	}
-	t.until = time.Now().Add(max(ttl, leastTTL))
+	t.until = h.now() + max(ttl, leastTTL)
 	h.params.put(jsonrpc.Principal(ctx), public, t)
 	return t, nil
 }

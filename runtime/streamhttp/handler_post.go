@@ -24,10 +24,12 @@ type post struct {
 	conn    *jsonrpc.Conn
 	s       *serverSession // nil in stateless revisions
 	want    acceptance
+	data    []byte // the message while hd has not been read
 	hd      head
 	fresh   bool // it begins the session
 	apart   bool // it is handled on a goroutine of its own
 	listen  bool
+	valid   bool // a request which has come so far that it is registered
 	held    int  // bytes of Handler.buffered
 	patient bool // it becomes a stream when it takes long
 	late    bool // the time that the HTTP server gives the answer may be over
@@ -37,7 +39,7 @@ type post struct {
 
 	// Guarded by Handler.mu.
 	prev, next *post
-	began      time.Time // reading, and then handling
+	began      time.Duration // reading, and then handling; by Handler.now
 
 	mu     sync.Mutex
 	done   bool // replied
@@ -45,6 +47,8 @@ type post struct {
 	out    *outlet
 	stream *eventStream
 	wake   chan struct{} // of the request's goroutine, which waits for out or done
+
+	headers [2]string // of an answer that is one JSON text
 }
 
 // The phases of a post.
@@ -110,7 +114,7 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) (o *outlet) 
 		}
 		return nil
 	case o.stay(p.ctx, p.finish):
-		p.hd = head{} // its strings hold the message, and the stream may last
+		p.hd, p.data = head{}, nil // they hold the message, and the stream may last
 		return o
 	}
 	out := o
@@ -140,8 +144,15 @@ func (p *post) read() ([]byte, bool) {
 // route finds the connection that a message belongs to. It answers the request
 // itself, and returns false, when there is none.
 func (p *post) route(data []byte) bool {
-	p.want, p.hd = accepts(p.r.Header), readHead(data)
-	switch {
+	p.want = accepts(p.r.Header)
+	if p.data = data; p.h.plainlyLegacy(p.r.Header, data) {
+		if p.s = p.h.sessionOf(p.w, p.r, p); p.s == nil {
+			return false
+		}
+		p.conn = p.s.conn
+		return true
+	}
+	switch p.head(); {
 	case !p.hd.valid && !p.hd.batch && len(p.r.Header[HeaderSessionID]) == 0:
 		// What is wrong with it does not depend on the era.
 		p.conn = p.h.refusing.Fork(nil)
@@ -157,6 +168,37 @@ func (p *post) route(data []byte) bool {
 		return false
 	}
 	return true
+}
+
+// head is what the carrier has to know of the message.
+func (p *post) head() *head {
+	if p.data != nil {
+		p.hd, p.data = readHead(p.data), nil
+	}
+	return &p.hd
+}
+
+// id is that of the message, for who refuses it; none for a nil p.
+func (p *post) id() jsonrpc.ID {
+	if p == nil {
+		return jsonrpc.ID{}
+	}
+	return p.head().id
+}
+
+// plainlyLegacy reports whether a message belongs to a session whatever it is:
+// then the connection is the only one that has to read it.
+func (h *Handler) plainlyLegacy(hdr http.Header, data []byte) bool {
+	if len(hdr[HeaderSessionID]) == 0 || len(h.legacy) == 0 || h.o.Polling || len(data) == 0 || data[0] != '{' {
+		return false
+	}
+	if h.modern == nil {
+		return true
+	}
+	if v := hdr[HeaderProtocolVersion]; len(v) > 0 && h.legacy[v[0]] == nil {
+		return false
+	}
+	return !(&jsonrpc.Peek{Data: data}).MaySayItAll()
 }
 
 // release forgets the request.
@@ -188,7 +230,7 @@ func (p *post) release() {
 // enlist lets somebody watch how long a request takes.
 func (h *Handler) enlist(p *post) {
 	h.mu.Lock()
-	p.began = time.Now()
+	p.began = h.now()
 	if p.next = h.posts; p.next != nil {
 		p.next.prev = p
 	}
@@ -217,11 +259,11 @@ func (h *Handler) watchEvery() time.Duration {
 // look looks for bodies that do not come and answers that take long. One timer
 // for all costs a request less than one of its own.
 func (h *Handler) look() {
-	now := time.Now()
+	now := h.now()
 	var late, slow []*post
 	h.mu.Lock()
 	for p := h.posts; p != nil; p = p.next {
-		took := now.Sub(p.began)
+		took := now - p.began
 		switch p.phase.Load() {
 		case reading:
 			if h.o.BodyTimeout > 0 && took >= h.o.BodyTimeout && p.phase.CompareAndSwap(reading, tooLate) {
@@ -237,7 +279,7 @@ func (h *Handler) look() {
 		h.watch.Reset(h.watchEvery())
 	}
 	for _, p := range late { // while the requests cannot end
-		_ = http.NewResponseController(p.w).SetReadDeadline(now)
+		_ = http.NewResponseController(p.w).SetReadDeadline(time.Now())
 	}
 	h.mu.Unlock()
 	for _, p := range slow {
@@ -280,7 +322,7 @@ func (h *Handler) refuseBody(w http.ResponseWriter, r *http.Request, start []byt
 // header that names one. What is left belongs to a session, unless there are
 // none here, or the header names no revision at all and no session is named.
 func (h *Handler) isModern(hdr http.Header, hd *head) bool {
-	version := hdr.Get(HeaderProtocolVersion)
+	version := first(hdr[HeaderProtocolVersion])
 	switch {
 	case h.modern == nil:
 		return false
@@ -325,7 +367,7 @@ func (p *post) routeModern() bool {
 func (p *post) routeLegacy() bool {
 	h, hd := p.h, &p.hd
 	if len(p.r.Header[HeaderSessionID]) == 0 {
-		version := p.r.Header.Get(HeaderProtocolVersion)
+		version := first(p.r.Header[HeaderProtocolVersion])
 		switch {
 		case len(h.legacy) > 0 && hd.request() && hd.method == methodInitialize:
 			p.s, p.fresh = h.newSession(p.ctx), true
@@ -336,7 +378,7 @@ func (p *post) routeLegacy() bool {
 			return false
 		}
 	}
-	if p.s = h.sessionOf(p.w, p.r, hd.id); p.s == nil {
+	if p.s = h.sessionOf(p.w, p.r, p); p.s == nil {
 		return false
 	}
 	p.conn = p.s.conn
@@ -347,17 +389,11 @@ func (p *post) routeLegacy() bool {
 // handle lets the connection handle the message.
 func (p *post) handle(data []byte) {
 	f := jsonrpc.Frame{Data: data, Owned: true, Header: p.r.Header}
-	p.patient = p.h.o.KeepAlive > 0 && p.hd.request() && !p.fresh && (p.want.events || p.want.lines)
-	if p.late = !p.patient || time.Since(p.began) > slowBody; p.late {
-		// Body and handler may take longer than the HTTP server gives an answer.
-		_ = http.NewResponseController(p.w).SetWriteDeadline(time.Time{})
-	}
-	next := handling
-	if p.patient {
-		next = patient
+	if p.hd.batch || p.apart && p.h.o.KeepAlive <= 0 || p.h.now()-p.began > slowBody {
+		p.mayBeLate()
 	}
 	// The wait for the body may have been bounded just as its end came.
-	if before := p.phase.Swap(next); before == tooLate || p.h.draining.Load() {
+	if before := p.phase.Swap(handling); before == tooLate || p.h.draining.Load() {
 		p.h.mu.Lock()
 		_ = http.NewResponseController(p.w).SetReadDeadline(time.Time{})
 		p.h.mu.Unlock()
@@ -371,6 +407,25 @@ func (p *post) handle(data []byte) {
 		go p.conn.Receive(p, p, f, false)
 	} else {
 		p.conn.Receive(p, p, f, false)
+	}
+}
+
+// mayBeLate: body and handler may take longer than the HTTP server gives an
+// answer.
+func (p *post) mayBeLate() {
+	p.late = true
+	_ = http.NewResponseController(p.w).SetWriteDeadline(time.Time{})
+}
+
+// Expect is called by the connection before the request is handled: the answer
+// may take its time.
+func (p *post) Expect() {
+	p.valid = true
+	p.patient = p.h.o.KeepAlive > 0 && !p.fresh && (p.want.events || p.want.lines)
+	if p.patient {
+		p.phase.CompareAndSwap(handling, patient)
+	} else if !p.late && !p.apart { // there may be no response any more
+		p.mayBeLate()
 	}
 }
 
@@ -550,15 +605,17 @@ func (p *post) answer(status int, f jsonrpc.Frame) {
 		p.w.Header()[HeaderSessionID] = []string{p.s.id}
 	}
 	if len(f.Data) < largeAnswer && !p.late || p.h.o.WriteTimeout <= 0 {
-		writeJSON(p.w, status, f.Data)
+		p.writeJSON(status, f.Data)
 		return
 	}
 	rc := http.NewResponseController(p.w)
 	_ = rc.SetWriteDeadline(time.Now().Add(writeTime(p.h.o.WriteTimeout, len(f.Data))))
-	writeJSON(p.w, status, f.Data)
+	p.writeJSON(status, f.Data)
 	_ = rc.Flush()
 	_ = rc.SetWriteDeadline(time.Time{})
 }
+
+func (p *post) writeJSON(status int, data []byte) { writeJSON(p.w, &p.headers, status, data) }
 
 // slowBody is how long a body may take without the answer being given a time of
 // its own.
@@ -570,10 +627,10 @@ const largeAnswer = 32 << 10
 // status is the HTTP status of an answer.
 func (p *post) status(f jsonrpc.Frame) int {
 	if len(f.Data) == 0 {
-		if !p.hd.valid && !p.hd.batch {
-			return http.StatusBadRequest // nothing that could be answered
+		if hd := p.head(); p.valid || hd.valid || hd.batch {
+			return http.StatusAccepted
 		}
-		return http.StatusAccepted
+		return http.StatusBadRequest // nothing that could be answered
 	}
 	switch f.Code {
 	case 0:

@@ -1,6 +1,7 @@
 package streamhttp
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -110,6 +111,11 @@ func NameMember(method string) string {
 // against its body. Errors are *HeaderError. A body without the member that
 // Mcp-Name repeats is not judged: its params are what is wrong.
 func CheckMethodHeaders(h http.Header, method string, params wire.Raw) error {
+	return checkMethodHeaders(h, method, params.Get)
+}
+
+// checkMethodHeaders finds the members of the params by get.
+func checkMethodHeaders(h http.Header, method string, get func(member string) wire.Raw) error {
 	got, err := oneValue(h, HeaderMethod)
 	if err != nil {
 		return err
@@ -121,9 +127,17 @@ func CheckMethodHeaders(h http.Header, method string, params wire.Raw) error {
 	if member == "" {
 		return nil
 	}
-	want, ok := params.Get(member).Str()
-	if !ok {
+	raw := get(member)
+	if raw.Kind() != wire.KindString {
 		return nil
+	}
+	want := []byte(raw[1 : len(raw)-1])
+	if bytes.IndexByte(want, '\\') >= 0 {
+		s, ok := raw.Str()
+		if !ok {
+			return nil
+		}
+		want = []byte(s)
 	}
 	got, err = oneValue(h, HeaderName)
 	if err != nil {
@@ -132,8 +146,8 @@ func CheckMethodHeaders(h http.Header, method string, params wire.Raw) error {
 	if got, err = DecodeHeaderValue(got); err != nil {
 		return &HeaderError{HeaderName, err.Error()}
 	}
-	if got != want {
-		return &HeaderError{HeaderName, fmt.Sprintf("%q, but the body's %s is %q", clipValue(got), member, clipValue(want))}
+	if got != string(want) {
+		return &HeaderError{HeaderName, fmt.Sprintf("%q, but the body's %s is %q", clipValue(got), member, clipValue(string(want)))}
 	}
 	return nil
 }

@@ -20,9 +20,9 @@ type serverSession struct {
 	conn      *jsonrpc.Conn
 
 	// Guarded by Handler.mu.
-	known        bool // a client has been told of it
-	active       int  // HTTP requests in progress
-	used         time.Time
+	known        bool          // a client has been told of it
+	active       int           // HTTP requests in progress
+	used         time.Duration // last, by Handler.now
 	older, newer *serverSession
 
 	mu       sync.Mutex
@@ -84,7 +84,7 @@ func (h *Handler) admit(s *serverSession) bool {
 
 // touch marks a session as used now. h.mu is held.
 func (h *Handler) touch(s *serverSession) {
-	s.used = time.Now()
+	s.used = h.now()
 	if h.newest == s {
 		return
 	}
@@ -126,7 +126,7 @@ func (h *Handler) arm() {
 	if h.o.SessionTimeout <= 0 || h.oldest == nil || h.draining.Load() {
 		return
 	}
-	wait := max(time.Until(h.oldest.used.Add(h.o.SessionTimeout)), h.o.SessionTimeout/100)
+	wait := max(h.oldest.used+h.o.SessionTimeout-h.now(), h.o.SessionTimeout/100)
 	if h.sweep == nil {
 		h.sweep = time.AfterFunc(wait, h.endIdle)
 		return
@@ -137,9 +137,9 @@ func (h *Handler) arm() {
 // endIdle ends the sessions that nobody used for too long.
 func (h *Handler) endIdle() {
 	h.mu.Lock()
-	limit := time.Now().Add(-h.o.SessionTimeout)
+	limit := h.now() - h.o.SessionTimeout
 	var gone []*serverSession
-	for s := h.oldest; s != nil && !s.used.After(limit); {
+	for s := h.oldest; s != nil && s.used <= limit; {
 		next := s.newer
 		if s.active > 0 {
 			h.touch(s)
@@ -165,8 +165,7 @@ func (h *Handler) enter(ctx context.Context, id string) *serverSession {
 	if s == nil || s.principal != jsonrpc.Principal(ctx) {
 		return nil
 	}
-	s.active++
-	h.touch(s)
+	s.active++ // until leave or release says when it was used last
 	return s
 }
 
@@ -301,16 +300,16 @@ func (s *serverSession) stream(n uint64) *eventStream {
 
 // sessionOf finds the session that a request names, and holds what its
 // revision asks of the headers. It answers the request itself, and returns
-// nil, when there is none.
-func (h *Handler) sessionOf(w http.ResponseWriter, r *http.Request, id jsonrpc.ID) *serverSession {
+// nil, when there is none. p is nil for what is no POST.
+func (h *Handler) sessionOf(w http.ResponseWriter, r *http.Request, p *post) *serverSession {
 	name, err := oneValue(r.Header, HeaderSessionID)
 	if err != nil {
-		h.refuse(w, r, http.StatusBadRequest, id, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%w (initialize begins a session)", err))
+		h.refuse(w, r, http.StatusBadRequest, p.id(), jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%w (initialize begins a session)", err))
 		return nil
 	}
 	s := h.enter(r.Context(), name)
 	if s == nil {
-		h.refuse(w, r, http.StatusNotFound, id, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s: no such session", HeaderSessionID))
+		h.refuse(w, r, http.StatusNotFound, p.id(), jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s: no such session", HeaderSessionID))
 		return nil
 	}
 	if versions := r.Header[HeaderProtocolVersion]; s.rules().HTTP.VersionHeader {
@@ -323,7 +322,7 @@ func (h *Handler) sessionOf(w http.ResponseWriter, r *http.Request, id jsonrpc.I
 		}
 		if why != "" {
 			h.leave(s)
-			h.refuse(w, r, http.StatusBadRequest, id, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s: %s", HeaderProtocolVersion, why))
+			h.refuse(w, r, http.StatusBadRequest, p.id(), jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s: %s", HeaderProtocolVersion, why))
 			return nil
 		}
 	}
@@ -343,7 +342,7 @@ func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request) (o *outlet) {
 		h.refuse(w, r, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Accept: want text/event-stream"))
 		return nil
 	}
-	s := h.sessionOf(w, r, jsonrpc.ID{})
+	s := h.sessionOf(w, r, nil)
 	if s == nil {
 		return nil
 	}
@@ -394,7 +393,7 @@ func (h *Handler) serveDelete(w http.ResponseWriter, r *http.Request) {
 		h.notAllowed(w, r)
 		return
 	}
-	s := h.sessionOf(w, r, jsonrpc.ID{})
+	s := h.sessionOf(w, r, nil)
 	if s == nil {
 		return
 	}
