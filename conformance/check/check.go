@@ -286,6 +286,8 @@ func (c *Case) Answer(req *Frame) *Frame {
 		return a
 	}
 	switch req.Trace.fate(req) {
+	case fateRefused, fateBroke:
+		c.refusedByHTTP(req)
 	case fateHung:
 		c.Broken(req, "an answer to this request", "none, and none to later requests")
 	case fateDied:
@@ -302,12 +304,32 @@ func (c *Case) Answer(req *Frame) *Frame {
 	return nil
 }
 
+// refusedByHTTP settles a check on a request whose HTTP exchange is over and
+// brought no message for it.
+func (c *Case) refusedByHTTP(req *Frame) {
+	how, x := req.Trace.withoutAnswer(req), req.Trace.carried[req.Exchange]
+	switch {
+	case x.status == 401 || x.status == 403:
+		c.Blocked("the server lets nobody in without credentials: " + how)
+	case x.status == 429:
+		c.Blocked("the server takes no more requests for now: " + how)
+	case x.status == 404 && x.session:
+		c.Blocked("the server does not know the session any more: " + how)
+	case x.status == 413 || x.status == 414 || x.status == 431:
+		c.NotObserved("the request is larger than HTTP takes there: " + how)
+	default:
+		c.Broken(req, "an answer to this request", "none: "+how)
+	}
+}
+
 // left settles a check on a request without an answer that is no breach of its
 // rule.
 func (c *Case) left(req *Frame) {
 	switch req.Trace.fate(req) {
 	case fateAstray:
 		c.Blocked("the server answered under an id that no request had")
+	case fateRefused, fateBroke:
+		c.NotObserved("the server did not answer request " + req.IDText() + ": " + req.Trace.withoutAnswer(req))
 	case fateSilent, fateUnsure:
 		c.NotObserved("the server did not answer request " + req.IDText())
 	default:
@@ -509,12 +531,14 @@ const (
 type fate uint8
 
 const (
-	fateLost   fate = iota // the server ended or answered nothing at all any more
-	fateSilent             // it was alive and had all the time
-	fateUnsure             // it was alive but had little time
-	fateHung               // it had all the time and never answered anything after it
-	fateDied               // the server ended instead of answering it
-	fateAstray             // it was answered under another id
+	fateLost    fate = iota // the server ended or answered nothing at all any more
+	fateSilent              // it was alive and had all the time
+	fateUnsure              // it was alive but had little time
+	fateHung                // it had all the time and never answered anything after it
+	fateDied                // the server ended instead of answering it
+	fateAstray              // it was answered under another id
+	fateRefused             // HTTP answered what carried it, and no message came
+	fateBroke               // what carried it broke off
 )
 
 func (t *Trace) fate(req *Frame) fate {
@@ -526,6 +550,11 @@ func (t *Trace) fate(req *Frame) fate {
 		return fateHung
 	case b != nil && b.request == req:
 		return fateDied
+	case t.withoutAnswer(req) != "":
+		if t.carried[req.Exchange].failed {
+			return fateBroke
+		}
+		return fateRefused
 	case t.notedSince(noteSilent+string(req.ID), req.Index):
 		return fateSilent
 	case t.notedSince(noteGaveUp+string(req.ID), req.Index):
@@ -539,7 +568,7 @@ func (t *Trace) fate(req *Frame) fate {
 // fenced reports whether a fence that was sent after index i was answered.
 func (t *Trace) fenced(i int) bool {
 	for _, f := range slices.Backward(between(t.fences, i+1, -1)) {
-		if t.Answer(f) != nil {
+		if t.Answer(f) != nil || t.dealtWith(f) {
 			return true
 		}
 	}

@@ -2,9 +2,11 @@ package check
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/transcript"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -37,6 +39,8 @@ type carried struct {
 	lastID  string // of the stream's events, "" for none
 	retry   string
 	stray   *Frame // the first error response without a usable id
+	session bool   // the request named a session
+	closed  int    // line by which the client closed it; -1
 
 	gathered *Exchange // of so many events
 	of       int
@@ -50,7 +54,7 @@ func (t *Trace) takeCarried(i int) *carried {
 	}
 	x := t.carried[e.Exchange]
 	if x == nil {
-		x = &carried{number: e.Exchange}
+		x = &carried{number: e.Exchange, closed: -1}
 		t.carried[e.Exchange] = x
 		t.order = append(t.order, x)
 	}
@@ -60,6 +64,9 @@ func (t *Trace) takeCarried(i int) *carried {
 	case transcript.KindStatus:
 		x.status = e.Status()
 	case transcript.KindEnd:
+		if e.Dir == transcript.ToServer && !x.over {
+			x.closed = i
+		}
 		x.over = true
 	case transcript.KindError:
 		x.over, x.failed = true, true
@@ -73,6 +80,9 @@ func (t *Trace) takeCarried(i int) *carried {
 			x.retry = value
 		}
 		return x
+	}
+	if named && e.Dir == transcript.ToServer && name == "mcp-session-id" {
+		x.session = true
 	}
 	if named && e.Dir == transcript.ToClient && name == "content-type" {
 		media, _, _ := strings.Cut(value, ";")
@@ -171,6 +181,74 @@ func (t *Trace) gatherAnew(x *carried) *Exchange {
 		out.Exchange = e
 	}
 	return out
+}
+
+// withoutAnswer says what came of a request for which HTTP brought no message,
+// once it is over: "HTTP status 500 and no message"; "" for any other.
+func (t *Trace) withoutAnswer(req *Frame) string {
+	x := t.carried[req.Exchange]
+	if x == nil || !x.over || x.closed >= 0 || t.Answer(req) != nil {
+		return ""
+	}
+	status := fmt.Sprintf("HTTP status %d", x.status)
+	switch {
+	case x.failed && x.status == 0:
+		return "the connection broke before anything came"
+	case x.failed:
+		return status + ", and the response broke off"
+	case t.Transport == catalogue.SSE && x.status < 300:
+		return "" // it comes on another stream
+	case x.media == "text/event-stream":
+		return status + " and a stream that ended without it"
+	}
+	return status + " and no message"
+}
+
+// dealtWith reports whether HTTP said that the server has dealt with what it
+// was sent, whatever came of it.
+func (t *Trace) dealtWith(f *Frame) bool {
+	x := t.carried[f.Exchange]
+	return x != nil && x.over && !x.failed && x.status != 0 && (t.Transport != catalogue.SSE || x.status >= 300)
+}
+
+// cancelledAt is the line by which the client cancelled a request by closing
+// its response, as it does over HTTP where there are no sessions; -1 for none.
+func (t *Trace) cancelledAt(req *Frame) int {
+	if x := t.carried[req.Exchange]; x != nil && Modern(t.Revision) {
+		return x.closed
+	}
+	return -1
+}
+
+// repeated reports whether the headers of the POST that carried a request of a
+// stateless revision repeat what its body says, as they have to. A header
+// cannot repeat what is empty, of another type, or not there.
+func (t *Trace) repeated(req *Frame) bool {
+	x := t.ExchangeOf(req)
+	if x == nil {
+		return false
+	}
+	same := func(header, value string) bool {
+		vs := x.Header[header]
+		return value != "" && len(vs) == 1 && (vs[0] == headerText(value))
+	}
+	version, _ := req.meta(metaVersion).Str()
+	name, named := mirrored(req)
+	return same("mcp-protocol-version", version) && same("mcp-method", req.Method) && (!named || same("mcp-name", name))
+}
+
+// mirrored is the member of the params that Mcp-Name repeats; named is false
+// for methods that have none.
+func mirrored(req *Frame) (name string, named bool) {
+	member := map[string]string{
+		"tools/call": "name", "prompts/get": "name", "resources/read": "uri",
+		"tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
+	}[req.Method]
+	if member == "" {
+		return "", false
+	}
+	name, _ = req.Param(member).Str()
+	return name, true
 }
 
 // Text is the body of a response that is no stream, or the first event of one.

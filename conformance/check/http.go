@@ -124,15 +124,7 @@ func (l *httpLink) usualHeader(method, body string) [][2]string {
 	if f.Kind != KindRequest {
 		return out
 	}
-	name := ""
-	switch f.Method {
-	case "tools/call", "prompts/get":
-		name, _ = params.Get("name").Str()
-	case "resources/read":
-		name, _ = params.Get("uri").Str()
-	case "tasks/get", "tasks/update", "tasks/cancel":
-		name, _ = params.Get("taskId").Str()
-	}
+	name, _ := mirrored(f)
 	set("Mcp-Name", headerText(name))
 	if f.Method == "tools/call" {
 		for _, p := range l.paramHeaders(name, params.Get("arguments")) {
@@ -477,7 +469,7 @@ func (l *httpLink) resume(n int) {
 			s.mu.Unlock()
 			return
 		}
-		if x.request == nil && x.failed || x.closedByUs(s.trace) {
+		if x.request == nil && x.failed || x.closed >= 0 {
 			s.mu.Unlock()
 			return
 		}
@@ -502,14 +494,6 @@ func (l *httpLink) resume(n int) {
 	}
 }
 
-// closedByUs reports whether the client closed the exchange.
-func (x *carried) closedByUs(t *Trace) bool {
-	return slices.ContainsFunc(x.events, func(i int) bool {
-		e := &t.Recording.Events[i]
-		return e.Kind == transcript.KindEnd && e.Dir == transcript.ToServer
-	})
-}
-
 // closeExchange closes the response of an exchange, as a client does that wants
 // no more of it.
 func (l *httpLink) closeExchange(n int) {
@@ -524,9 +508,32 @@ func (l *httpLink) closeExchange(n int) {
 	cancel()
 }
 
+// cancel closes the response to a request.
+func (l *httpLink) cancel(id wire.Raw) {
+	l.s.mu.Lock()
+	n := 0
+	if id != nil {
+		for _, req := range l.s.trace.asked[idKey(id)] {
+			if l.working[req.Exchange] {
+				n = req.Exchange
+			}
+		}
+	}
+	l.s.mu.Unlock()
+	if n != 0 {
+		l.closeExchange(n)
+	}
+}
+
 // settled reports whether nothing more can come for a request. With the lock
 // held.
-func (l *httpLink) settled(f *Frame) bool { return f.Exchange != 0 && !l.working[f.Exchange] }
+func (l *httpLink) settled(f *Frame) bool {
+	x := l.s.trace.carried[f.Exchange]
+	if x == nil || l.working[f.Exchange] {
+		return false
+	}
+	return l.over != catalogue.SSE || x.failed || x.status >= 300
+}
 
 // line posts a message. What is no request is waited for: the server has dealt
 // with it when it has answered the POST.
@@ -536,6 +543,12 @@ func (l *httpLink) line(text string) *Frame {
 	peek := &Frame{}
 	peek.decode(v)
 	if l.over == catalogue.SSE && !l.ready() {
+		return nil
+	}
+	if l.over == catalogue.HTTP && Modern(s.rev) && peek.Method == methodCancelled {
+		// Over HTTP a request is cancelled by closing its response, and nothing
+		// else is.
+		l.cancel(peek.Param("requestId"))
 		return nil
 	}
 	n := l.begin(HTTPRequest{Body: text})
@@ -618,6 +631,12 @@ func (l *httpLink) end() {
 		if n := l.begin(HTTPRequest{Method: http.MethodDelete}); n != 0 {
 			s.wait(politeTerm, func() bool { return !l.working[n] })
 		}
+	}
+	s.mu.Lock()
+	open := slices.Sorted(maps.Keys(l.working))
+	s.mu.Unlock()
+	for _, n := range open {
+		l.closeExchange(n)
 	}
 	l.kill()
 }

@@ -666,7 +666,7 @@ func (c *Case) subscriptions() []*subscription {
 			case !f.FromServer && f.Method == methodListen:
 				latest = nil
 				if f.is(methodListen) && f.Param("notifications").Kind() == wire.KindObject {
-					latest = &subscription{req: f, step: t.stepAt(f.Index), filter: f.Param("notifications"), cancelled: -1}
+					latest = &subscription{req: f, step: t.stepAt(f.Index), filter: f.Param("notifications"), cancelled: t.cancelledAt(f)}
 					byID[idKey(f.ID)] = append(byID[idKey(f.ID)], latest)
 					out = append(out, latest)
 				}

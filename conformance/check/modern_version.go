@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -256,6 +257,8 @@ func modernVersionChecks() []Check {
 						c.Saw()
 					case version == "" && code == -32602:
 						c.Tolerated(a, "an error with code -32022, since the version is there, only empty", "error code -32602")
+					case ok && code == -32020 && c.Transport != catalogue.Stdio && !a.Trace.repeated(a.Trace.Request(a)):
+						// No header can repeat an empty version.
 					default:
 						c.Broken(a, "an error with code -32022", sayHow(a))
 					}
