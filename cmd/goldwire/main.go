@@ -3,7 +3,11 @@
 //
 //	goldwire check -- CMD ARGS…   judge a server that is started as CMD
 //	goldwire check                judge the built-in reference server
-//	goldwire diff BEFORE AFTER    compare two reports of check
+//	goldwire record -- CMD ARGS…  record what a client and a server say
+//	goldwire lint FILE…           judge recordings, both sides
+//	goldwire replay FILE TARGET   play a recording to a server, or be its server
+//	goldwire redact FILE          replace secrets in a recording
+//	goldwire diff BEFORE AFTER    compare two reports of check, or two recordings
 //	goldwire serve                be the reference server, on stdin and stdout
 //	goldwire client URL           be the reference client of a server over HTTP
 //	goldwire bridge …             put another transport or revision in front of a server
@@ -79,7 +83,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
-	root.AddCommand(checkCommand(), diffCommand(), serveCommand(), clientCommand(), requirementsCommand(), bridgeCommand(), callCommand(), connectCommand())
+	root.AddCommand(checkCommand(), diffCommand(), serveCommand(), clientCommand(), requirementsCommand(), bridgeCommand(), callCommand(), connectCommand(),
+		recordCommand(), redactCommand(), lintCommand(), replayCommand())
 
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {

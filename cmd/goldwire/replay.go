@@ -1,0 +1,288 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goldwire/goldwire/conformance"
+	"github.com/goldwire/goldwire/conformance/replay"
+	"github.com/goldwire/goldwire/conformance/report"
+	"github.com/goldwire/goldwire/conformance/transcript"
+)
+
+type replayFlags struct {
+	serve, update, strict, redacted bool
+	listen, bearer, save            string
+	headers                         []string
+	session                         int
+	timeout                         time.Duration
+}
+
+func replayCommand() *cobra.Command {
+	var f replayFlags
+	cmd := &cobra.Command{
+		Use:   "replay [flags] FILE -- CMD ARGS…  |  replay [flags] FILE URL  |  replay --serve [flags] FILE",
+		Short: "Play a recording to a server, or be the server of a recording",
+		Long: `Plays the client's side of a transcript or recording to a server that is started
+as CMD or serves at URL, and says where it answers otherwise. Answers are matched
+by their requests, in any order that the protocol allows; ids, progress tokens,
+cursors and states that the server chooses are mapped, and members of _meta that
+only say who speaks may differ. A recording of one transport plays over another.
+--update writes what the server says now into FILE, in the place of what it said;
+placeholders stay where they still hold.
+
+With --serve it is the server of the recording, for any client: on stdin and
+stdout, or over HTTP with --listen. A request is answered as the recorded one
+that is the same; of several the first answers first, and the last one again. A
+request that the recording does not have is answered with an error that says how
+it differs from the nearest one. An input_required and the request that answers it
+count as one. With --strict the client has to say what the recording says, in its
+order.
+
+A recording in which secrets were replaced is refused without --redacted.
+
+Exit status: 0 all was as recorded; 1 something was not; 2 the command line makes
+no sense, or FILE cannot be played; 3 the server could not be started or reached;
+5 the file could not be written.`,
+		Example: `  goldwire replay session.wire -- ./my-server --stdio
+  goldwire replay --update session.wire http://localhost:3000/mcp
+  goldwire replay --serve --listen 127.0.0.1:8080 session.wire`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.serve, "serve", false, "be the server of the recording")
+	fl.StringVar(&f.listen, "listen", "", "with --serve: over HTTP at this `ADDR` (host:port, port 0 for a free one)")
+	fl.BoolVar(&f.strict, "strict", false, "with --serve: the client has to say what the recording says, in its order")
+	fl.BoolVar(&f.update, "update", false, "write what the server says now into FILE")
+	fl.StringVar(&f.save, "save", "", "write a recording of what happened to `FILE`")
+	fl.BoolVar(&f.redacted, "redacted", false, "play a recording although secrets were replaced in it")
+	fl.IntVar(&f.session, "session", 0, "the `NUMBER` of the session to play, from 1, of a recording that holds several")
+	fl.StringArrayVar(&f.headers, "header", nil, "a header for every HTTP request, as `NAME=VALUE`; may be repeated")
+	fl.StringVar(&f.bearer, "bearer", "", "send this `TOKEN` as Authorization: Bearer; env:NAME takes it from a variable")
+	fl.DurationVar(&f.timeout, "timeout", 10*time.Second, "how long the next line may take")
+	return cmd
+}
+
+func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
+	usage := func(format string, a ...any) error { return &exitError{exitUsage, fmt.Errorf(format, a...)} }
+	dash := cmd.ArgsLenAtDash()
+	isURL := len(args) == 2 && dash < 0 && (strings.HasPrefix(args[1], "http://") || strings.HasPrefix(args[1], "https://"))
+	switch {
+	case f.serve && len(args) != 1:
+		return usage("--serve wants the recording and nothing else")
+	case f.serve && f.update:
+		return usage("--update writes what a server says: with --serve there is none")
+	case !f.serve && (f.listen != "" || f.strict):
+		return usage("--listen and --strict belong to --serve")
+	case !f.serve && len(args) < 2:
+		return usage("want the server to play to: a command behind --, or a URL")
+	case !f.serve && !isURL && dash != 1:
+		return usage("want -- between the recording and the server's command, or a URL")
+	case f.timeout <= 0:
+		return usage("--timeout %s: want more than nothing", f.timeout)
+	}
+	whole, err := readRecording(args[0])
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	rec, err := f.pick(whole)
+	if err != nil {
+		return usage("%s: %v", args[0], err)
+	}
+	if f.update && rec != whole && len(rec.Events) != len(whole.Events) {
+		return usage("%s: --update writes recordings of one session only", args[0])
+	}
+	if f.serve && !f.strict {
+		return f.mock(cmd, rec)
+	}
+	out, err := f.play(cmd, rec, args[1:], isURL)
+	if err != nil {
+		return err
+	}
+	if f.save != "" {
+		if err := writeRecording(f.save, out.Recording); err != nil {
+			return &exitError{exitNoResult, fmt.Errorf("--save: %w", err)}
+		}
+	}
+	w := cmd.OutOrStdout()
+	if f.serve && f.listen == "" {
+		w = cmd.ErrOrStderr()
+	}
+	problem := out.Err()
+	switch {
+	case f.update && out.Updated == nil:
+		return &exitError{exitBroken, fmt.Errorf("the replay did not come to its end, and %s is as it was\n%w", args[0], problem)}
+	case f.update && problem != nil:
+		out.Updated.Fields = whole.Fields
+		if err := writeRecording(args[0], out.Updated); err != nil {
+			return &exitError{exitNoResult, fmt.Errorf("--update: %w", err)}
+		}
+		fmt.Fprintf(w, "%s is updated: %d differences\n", args[0], len(out.Problems)+out.More)
+		return nil
+	case problem != nil:
+		fmt.Fprintln(w, report.Plain(problem.Error()))
+		fmt.Fprintf(w, "%d sent, %d as recorded, %d differences\n", out.Sent, out.Matched, len(out.Problems)+out.More)
+		return &exitError{code: exitBroken}
+	}
+	fmt.Fprintf(w, "%d sent, %d as recorded\n", out.Sent, out.Matched)
+	return nil
+}
+
+// pick is the session to play.
+func (f *replayFlags) pick(rec *transcript.Recording) (*transcript.Recording, error) {
+	sessions := conformance.Sessions(rec)
+	switch {
+	case f.session < 0 || f.session > len(sessions):
+		return nil, fmt.Errorf("--session %d: there are %d", f.session, len(sessions))
+	case f.session > 0:
+		return sessions[f.session-1], nil
+	case len(sessions) > 1:
+		var b strings.Builder
+		for i, s := range sessions {
+			fmt.Fprintf(&b, "\n  --session %d: %s, %d lines", i+1, s.Get(transcript.FieldRevision), len(s.Events))
+		}
+		return nil, fmt.Errorf("it holds several sessions; say which one to play%s", b.String())
+	}
+	return sessions[0], nil
+}
+
+// play plays one side of the recording, in its order.
+func (f *replayFlags) play(cmd *cobra.Command, rec *transcript.Recording, target []string, isURL bool) (*replay.Outcome, error) {
+	o := replay.Options{Timeout: f.timeout, Redacted: f.redacted}
+	rev := rec.Get(transcript.FieldRevision)
+	var link replay.Link
+	var err error
+	play := o.Server
+	switch {
+	case f.serve && f.listen == "":
+		play = o.Client
+		link = replay.Streams(stdio{cmd.OutOrStdout()}, cmd.InOrStdin())
+	case f.serve:
+		play = o.Client
+		var l net.Listener
+		if l, err = f.open(cmd); err != nil {
+			return nil, err
+		}
+		link, err = replay.HTTPClient(l, rev)
+	case isURL:
+		header := http.Header{}
+		for _, h := range f.headers {
+			name, value, ok := strings.Cut(h, "=")
+			if !ok || name == "" {
+				return nil, &exitError{exitUsage, errors.New("--header: want NAME=VALUE")}
+			}
+			header.Add(name, value)
+		}
+		if f.bearer != "" {
+			token := f.bearer
+			if name, ok := strings.CutPrefix(token, "env:"); ok {
+				token = os.Getenv(name)
+			}
+			header.Set("Authorization", "Bearer "+token)
+		}
+		link, err = replay.HTTP(target[0], rev, replay.HTTPOptions{Header: header})
+	default:
+		link = replay.Process(exec.Command(target[0], target[1:]...))
+	}
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	out, err := play(cmd.Context(), rec, link)
+	switch {
+	case errors.Is(err, replay.ErrRedacted):
+		return nil, &exitError{exitUsage, fmt.Errorf("%w; --redacted plays it all the same", err)}
+	case errors.Is(err, replay.ErrTransport):
+		return nil, &exitError{exitUsage, err}
+	case err != nil:
+		return nil, &exitError{exitTarget, err}
+	}
+	return out, nil
+}
+
+// stdio is a standard stream that nobody closes.
+type stdio struct{ io.Writer }
+
+func (stdio) Close() error { return nil }
+
+func (f *replayFlags) open(cmd *cobra.Command) (net.Listener, error) {
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("--listen: %w", err)}
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "goldwire: serving the recording at http://%s/mcp\n", l.Addr())
+	return l, nil
+}
+
+// mock is the server of the recording until its clients are done.
+func (f *replayFlags) mock(cmd *cobra.Command, rec *transcript.Recording) error {
+	m, err := replay.NewMock(rec, f.redacted)
+	switch {
+	case errors.Is(err, replay.ErrRedacted):
+		return &exitError{exitUsage, fmt.Errorf("%w; --redacted plays it all the same", err)}
+	case err != nil:
+		return &exitError{exitUsage, err}
+	}
+	if f.listen == "" {
+		done := make(chan error, 1)
+		go func() { done <- m.Serve(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout()) }()
+		select {
+		case err = <-done:
+		case <-cmd.Context().Done(): // a read of stdin ends with the process
+		}
+	} else {
+		var l net.Listener
+		if l, err = f.open(cmd); err != nil {
+			return err
+		}
+		err = serveMock(cmd.Context(), l, m.Handler())
+	}
+	if err != nil {
+		return &exitError{exitNoResult, err}
+	}
+	t := m.Tally()
+	w := cmd.ErrOrStderr()
+	for _, miss := range t.Misses {
+		fmt.Fprintln(w, report.Plain("goldwire: "+miss))
+	}
+	fmt.Fprintf(w, "goldwire: %d requests answered as recorded, %d that the recording does not have; %d recorded ones were not made\n", t.Asked-t.Missed, t.Missed, len(t.Unused))
+	if t.Missed > 0 {
+		return &exitError{code: exitBroken}
+	}
+	return nil
+}
+
+// serveMock serves until the context ends.
+func serveMock(ctx context.Context, l net.Listener, h http.Handler) error {
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(l) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	_ = srv.Close()
+	<-done
+	return nil
+}
+
+// writeRecording writes a file as a whole or not at all.
+func writeRecording(name string, rec *transcript.Recording) error {
+	text, err := rec.MarshalText()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, slices.Clip(text), 0o666)
+}

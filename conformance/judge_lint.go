@@ -1,0 +1,170 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goldwire/goldwire/conformance/catalogue"
+	"github.com/goldwire/goldwire/conformance/check"
+	"github.com/goldwire/goldwire/conformance/client"
+	"github.com/goldwire/goldwire/conformance/result"
+	"github.com/goldwire/goldwire/conformance/transcript"
+)
+
+// ErrNoSession says that a recording holds no session of a known revision.
+var ErrNoSession = errors.New("the recording holds no session that says its revision")
+
+// Lint judges recordings of any traffic: those that goldwire record made, golden
+// transcripts, and those that a run saved. Each is split into its sessions, and
+// both sides of each are judged, or the one that side names: "" is both, but of
+// a golden transcript or a run the side under test.
+//
+// Where the options name revisions, only sessions of those are judged, and a
+// session that does not say its revision is taken for one of the first of them.
+// ErrNoSession when nothing is left to judge. Of the other options Checks,
+// Level, Redact and Progress count. A line that is marked as redacted breaks
+// nothing.
+func Lint(recs []*transcript.Recording, side catalogue.Side, o Options) (*result.Report, error) {
+	type setting struct {
+		side catalogue.Side
+		rev  string
+		over catalogue.Transport
+	}
+	traces := map[setting][]*check.Trace{}
+	offers := map[setting][]*check.Trace{}
+	wanted := func(rev string) bool {
+		return len(o.Revisions) == 0 || o.Revisions[0] == "all" || slices.Contains(o.Revisions, rev)
+	}
+	var revs []string
+	unknown := 0
+	for _, rec := range recs {
+		for _, s := range Sessions(rec) {
+			if rev := s.Get(transcript.FieldRevision); rev == "" || !slices.Contains(check.Revisions(), rev) {
+				if len(o.Revisions) == 0 || o.Revisions[0] == "all" {
+					unknown++
+					continue
+				}
+				s.Set(transcript.FieldRevision, o.Revisions[0])
+			}
+			if rev := s.Get(transcript.FieldRevision); !wanted(rev) {
+				continue
+			} else if !slices.Contains(revs, rev) {
+				revs = append(revs, rev)
+			}
+			own := s.Get(fieldProfile) != ""
+			if !own {
+				s = mark(s)
+			}
+			sides := []catalogue.Side{catalogue.Server, catalogue.Client}
+			if under := catalogue.Side(s.Get(transcript.FieldSide)); own && under != catalogue.Client {
+				sides = sides[:1]
+			} else if under == catalogue.Client || under == catalogue.Server {
+				sides = []catalogue.Side{under}
+			}
+			t := check.NewTrace(s)
+			for _, one := range sides {
+				if side != "" && side != catalogue.Both && side != one {
+					continue
+				}
+				at := setting{one, t.Revision, t.Transport}
+				if own && t.Exploring() {
+					at.rev = ""
+					offers[at] = append(offers[at], t)
+					continue
+				}
+				traces[at] = append(traces[at], t)
+			}
+		}
+	}
+	if len(traces) == 0 {
+		if unknown > 0 || len(recs) == 0 {
+			return nil, ErrNoSession
+		}
+		return nil, fmt.Errorf("%w that is to be judged", ErrNoSession)
+	}
+	slices.Sort(revs)
+	rep := &result.Report{Target: result.Target{Side: string(catalogue.Both)}, Revisions: revs}
+	if side != "" && side != catalogue.Both {
+		rep.Target.Side = string(side)
+	}
+	r := runner{ctx: context.Background(), o: o, rep: rep}
+	checks, err := Select(o, catalogue.Any)
+	if err != nil && !errors.Is(err, ErrNoCheck) {
+		return nil, err
+	}
+	none := err
+	for _, rev := range revs {
+		for _, over := range []catalogue.Transport{catalogue.Stdio, catalogue.HTTP, catalogue.SSE} {
+			if ts := traces[setting{catalogue.Server, rev, over}]; ts != nil && none == nil {
+				if err := r.verdicts(rev, over, checks, ts, offers[setting{catalogue.Server, "", over}]); err != nil {
+					return rep, err
+				}
+			}
+			if ts := traces[setting{catalogue.Client, rev, over}]; ts != nil {
+				for _, v := range client.Judge(rev, over, ts, func(k *check.Check) bool { ok, err := o.Judges(k, rev, over); return ok && err == nil }) {
+					o.Redact.Check(&v)
+					rep.Results = append(rep.Results, v)
+					r.tell(Progress{Revision: rev, Check: &v})
+				}
+			}
+		}
+	}
+	if len(rep.Results) == 0 && none != nil {
+		return nil, none
+	}
+	return rep, nil
+}
+
+// stepRecorded is the step that all belongs to in a recording that no probe
+// made, but the lists, whose steps have their names.
+const stepRecorded = "recorded"
+
+// mark names the steps of a recording that no probe made, so that checks judge
+// what they find in it. What was cut out of the middle ends it: nobody knows
+// what is missing.
+func mark(rec *transcript.Recording) *transcript.Recording {
+	out := &transcript.Recording{Fields: slices.Clone(rec.Fields), Events: make([]transcript.Event, 0, len(rec.Events)+8)}
+	out.Set(fieldProfile, stepRecorded)
+	step := ""
+	enter := func(name string) {
+		if step != name {
+			step = name
+			out.Events = append(out.Events, transcript.Event{Dir: transcript.Note, Kind: transcript.KindProbe, Data: []byte(name)})
+		}
+	}
+	enter(stepRecorded)
+	for i := range rec.Events {
+		e := &rec.Events[i]
+		if e.Kind == transcript.KindDropped {
+			break
+		}
+		if e.Kind == transcript.KindProbe {
+			continue
+		}
+		if e.Dir == transcript.ToServer && e.Message() {
+			name := stepRecorded
+			if method := methodOf(e.Data); strings.HasSuffix(method, "/list") {
+				for _, l := range check.Lists {
+					if l.Method == method {
+						name = method
+					}
+				}
+			}
+			enter(name)
+		}
+		out.Events = append(out.Events, *e)
+	}
+	return out
+}
+
+func methodOf(data []byte) string {
+	v, ok := object(data)
+	if !ok {
+		return ""
+	}
+	m, _ := v.Get("method").Str()
+	return m
+}
