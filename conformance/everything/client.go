@@ -15,6 +15,7 @@ import (
 
 	mcp "github.com/goldwire/goldwire/generated/mcp/v20260728"
 	"github.com/goldwire/goldwire/runtime/compat"
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/streamhttp"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -102,11 +103,14 @@ func (c *client) side() mcp.Client {
 			}
 			f, ok := p.(*mcp.ElicitFormParams)
 			if !ok {
-				return &mcp.ElicitResult{Action: mcp.ElicitActionDecline}, nil
+				return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "this client has forms only")
 			}
 			return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: fillIn(&f.RequestedSchema)}, nil
 		},
-		CreateMessage: func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		CreateMessage: func(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			if p.Tools != nil || p.ToolChoice != nil {
+				return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "this client's model calls no tools")
+			}
 			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "fixture", Content: mcp.NewSamplingContent(text("An answer."))}, nil
 		},
 		ListRoots: func(context.Context, *mcp.ListRootsParams) (*mcp.ListRootsResult, error) {
