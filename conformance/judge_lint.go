@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -96,18 +97,30 @@ func Lint(recs []*transcript.Recording, side catalogue.Side, o Options) (*result
 		return nil, err
 	}
 	none := err
+	foreign := map[setting]bool{} // nothing in it was provoked by a checker
+	for at, ts := range traces {
+		foreign[at] = !slices.ContainsFunc(ts, func(t *check.Trace) bool { return t.Profile != stepRecorded })
+	}
 	for _, rev := range revs {
 		for _, over := range []catalogue.Transport{catalogue.Stdio, catalogue.HTTP, catalogue.SSE} {
 			if ts := traces[setting{catalogue.Server, rev, over}]; ts != nil && none == nil {
+				from := len(rep.Results)
 				if err := r.verdicts(rev, over, checks, ts, offers[setting{catalogue.Server, "", over}]); err != nil {
 					return rep, err
 				}
+				if foreign[setting{catalogue.Server, rev, over}] {
+					plainly(rep.Results[from:])
+				}
 			}
 			if ts := traces[setting{catalogue.Client, rev, over}]; ts != nil {
+				from := len(rep.Results)
 				for _, v := range client.Judge(rev, over, ts, func(k *check.Check) bool { ok, err := o.Judges(k, rev, over); return ok && err == nil }) {
 					o.Redact.Check(&v)
 					rep.Results = append(rep.Results, v)
 					r.tell(Progress{Revision: rev, Check: &v})
+				}
+				if foreign[setting{catalogue.Client, rev, over}] {
+					plainly(rep.Results[from:])
 				}
 			}
 		}
@@ -116,6 +129,19 @@ func Lint(recs []*transcript.Recording, side catalogue.Side, o Options) (*result
 		return nil, none
 	}
 	return rep, nil
+}
+
+// plainly puts the results on a recording that no checker made in the terms of
+// who made it: nobody wanted to see what was not seen, and the marks of steps
+// were never on the wire.
+func plainly(results []result.Check) {
+	for i := range results {
+		c := &results[i]
+		if c.Verdict == result.Blocked {
+			c.Verdict = result.NotObserved
+		}
+		c.Frames = slices.DeleteFunc(c.Frames, func(f result.Frame) bool { return strings.HasPrefix(f.Text, "! probe ") })
+	}
 }
 
 // stepRecorded is the step that all belongs to in a recording that no probe
@@ -135,6 +161,8 @@ func mark(rec *transcript.Recording) *transcript.Recording {
 			out.Events = append(out.Events, transcript.Event{Dir: transcript.Note, Kind: transcript.KindProbe, Data: []byte(name)})
 		}
 	}
+	modern := check.Modern(rec.Get(transcript.FieldRevision))
+	cursors := map[string]bool{} // that the server has given out
 	enter(stepRecorded)
 	for i := range rec.Events {
 		e := &rec.Events[i]
@@ -146,25 +174,58 @@ func mark(rec *transcript.Recording) *transcript.Recording {
 		}
 		if e.Dir == transcript.ToServer && e.Message() {
 			name := stepRecorded
-			if method := methodOf(e.Data); strings.HasSuffix(method, "/list") {
-				for _, l := range check.Lists {
-					if l.Method == method {
-						name = method
-					}
-				}
+			if method := listed(e.Data, modern, cursors); method != "" {
+				name = method
 			}
 			enter(name)
+		}
+		if e.Dir == transcript.ToClient && e.Message() && bytes.Contains(e.Data, wordCursor) {
+			if v, ok := object(e.Data); ok {
+				if next, ok := v.Get("result").Get("nextCursor").Str(); ok {
+					cursors[next] = true
+				}
+			}
 		}
 		out.Events = append(out.Events, *e)
 	}
 	return out
 }
 
-func methodOf(data []byte) string {
-	v, ok := object(data)
-	if !ok {
+var (
+	wordCursor = []byte(`"nextCursor"`)
+	wordList   = []byte(`/list"`)
+)
+
+// listed is the method of a request that asks for a list or its next page in
+// the right way, else "".
+func listed(data []byte, modern bool, cursors map[string]bool) string {
+	if !bytes.Contains(data, wordList) {
 		return ""
 	}
-	m, _ := v.Get("method").Str()
-	return m
+	v, ok := object(data)
+	if !ok || v.Get("id") == nil {
+		return ""
+	}
+	method, _ := v.Get("method").Str()
+	params := v.Get("params")
+	cursor, paged := params.Get("cursor").Str()
+	meta := params.Get("_meta")
+	version, _ := meta.Get(metaVersion).Str()
+	switch {
+	case !isList(method):
+	case paged && !cursors[cursor], params.Get("cursor") != nil && !paged:
+	case modern && (!check.Modern(version) || meta.Get(metaCaps) == nil):
+	default:
+		return method
+	}
+	return ""
+}
+
+func isList(method string) bool {
+	for _, l := range check.Lists {
+		if l.Method == method {
+			return true
+		}
+	}
+	return false
 }

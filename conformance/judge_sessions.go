@@ -196,11 +196,12 @@ func splitHTTP(rec *transcript.Recording) []*transcript.Recording {
 	if !any {
 		return nil
 	}
-	// A client that tried a stateless revision on a server which speaks none is
-	// no session of its own.
-	order = slices.DeleteFunc(order, func(s *session) bool {
-		return strings.HasPrefix(s.key, "client ") && !s.spoken && slices.ContainsFunc(order, func(o *session) bool { return !strings.HasPrefix(o.key, "client ") })
-	})
+	// A client that tried a revision which the server does not speak is no
+	// session of its own.
+	speaks := func(s *session) bool { return s.spoken || !strings.HasPrefix(s.key, "client ") }
+	if slices.ContainsFunc(order, speaks) {
+		order = slices.DeleteFunc(order, func(s *session) bool { return !speaks(s) })
+	}
 	if len(order) == 0 {
 		return []*transcript.Recording{part(rec, catalogue.HTTP, rec.Events)}
 	}

@@ -14,8 +14,10 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goldwire/goldwire/conformance"
 	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/match"
+	"github.com/goldwire/goldwire/conformance/result"
 	"github.com/goldwire/goldwire/conformance/transcript"
 	"github.com/goldwire/goldwire/conformance/validate"
 	"github.com/goldwire/goldwire/runtime/revision"
@@ -205,6 +207,7 @@ func playGoldens(t *testing.T, subjects []subject, side string, play playFunc) {
 					}
 					require.NoError(t, err)
 					require.NoError(t, out.Err(), "what happened:\n%s", out.Recording)
+					judged(t, out.Recording, catalogue.Side(side))
 				})
 			}
 			require.NotEmpty(t, played)
@@ -212,5 +215,19 @@ func playGoldens(t *testing.T, subjects []subject, side string, play playFunc) {
 				require.True(t, played[name], "the exception %s is for no transcript", name)
 			}
 		})
+	}
+}
+
+// judged wants a recording to show nothing wrong with one side: what a golden
+// transcript shows is right, and so is the peer that keeps it.
+func judged(t *testing.T, rec *transcript.Recording, side catalogue.Side) {
+	t.Helper()
+	rep, err := conformance.Lint([]*transcript.Recording{rec}, side, conformance.Options{})
+	require.NoError(t, err)
+	for _, c := range rep.Results {
+		switch c.Verdict {
+		case result.Fail, result.Warn, result.Error:
+			t.Errorf("%s %s: want %s, got %s %s", c.Verdict, c.ID, c.Expected, c.Observed, c.Reason)
+		}
 	}
 }

@@ -101,6 +101,9 @@ var colours = map[result.Verdict]string{
 func (p *printer) head(r *result.Report) {
 	t := r.Target
 	who := t.Side
+	if who == string(catalogue.Both) {
+		who = "both sides"
+	}
 	if t.Name != "" {
 		who += " " + plain(t.Name)
 		if t.Version != "" {
