@@ -227,6 +227,9 @@ func (l *Link) call(ctx context.Context, x *flight, f jsonrpc.Frame, hd *outgoin
 			if err := l.restart(ctx, s.epoch); err != nil {
 				return nil, &SessionError{Err: err}
 			}
+			if wire.Raw(data).Get("params").Get("cursor") != nil {
+				return nil, ErrStaleCursor
+			}
 			continue
 		case rpc != nil && rpc.Code == jsonrpc.CodeHeaderMismatch && x.method == methodToolsCall && x.stateless && !x.keep && !refreshed:
 			// (basic/transports/streamable-http#client-behavior, 2026-07-28)

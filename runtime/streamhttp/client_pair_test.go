@@ -208,6 +208,37 @@ func TestPairOfARestartedServer(t *testing.T) {
 	require.Zero(t, now.Load().Stats().Sessions, "DELETE ends it")
 }
 
+// TestPairKeepsNoCursorBeyondItsSession lets the server forget the session
+// between two pages of a list.
+func TestPairKeepsNoCursorBeyondItsSession(t *testing.T) {
+	var asked []string
+	s := legacy.Server{Info: legacy.Implementation{Name: "s", Version: "1"}, Options: quiet, ListTools: func(_ context.Context, p *legacy.ListToolsParams) (*legacy.ListToolsResult, error) {
+		if p.Cursor != nil {
+			asked = append(asked, *p.Cursor)
+		}
+		return &legacy.ListToolsResult{Tools: []legacy.Tool{}, NextCursor: new("next")}, nil
+	}, CallTool: func(context.Context, *legacy.CallToolParams) (*legacy.CallToolResult, error) { return nil, nil }}
+	var now atomic.Pointer[Handler]
+	now.Store(NewHandler(s, HandlerOptions{Logger: quiet.Logger}))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { now.Load().ServeHTTP(w, r) }))
+	defer func() {
+		now.Load().Close()
+		srv.CloseClientConnections()
+		srv.Close()
+	}()
+	r, err := legacy.Connect(t.Context(), &Endpoint{URL: srv.URL, Logger: quiet.Logger}, legacy.Client{Options: quiet})
+	require.NoError(t, err)
+	page, err := r.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	now.Swap(NewHandler(s, HandlerOptions{Logger: quiet.Logger})).Close()
+	_, err = r.ListTools(t.Context(), &legacy.ListToolsParams{Cursor: page.NextCursor})
+	require.ErrorIs(t, err, ErrStaleCursor)
+	require.Empty(t, asked)
+	_, err = r.ListTools(t.Context(), nil)
+	require.NoError(t, err, "the new session works")
+	require.NoError(t, r.Close())
+}
+
 // TestPairOfALargeResult carries 16 MiB, by either form, with default limits.
 func TestPairOfALargeResult(t *testing.T) {
 	text := strings.Repeat("0123456789abcdef", 1<<20)
