@@ -231,7 +231,7 @@ func (x *Exchange) headLocked(contentType string) {
 	rec := x.Play.rec
 	rec.Carrier(transcript.ToClient, x.Number, transcript.KindStatus, strconv.Itoa(x.status))
 	put := func(name, value string) {
-		h.Add(name, value)
+		h[name] = append(h[name], value) // spelt as it is given
 		rec.Carrier(transcript.ToClient, x.Number, transcript.KindHeader, transcript.HeaderText(name, value))
 	}
 	if contentType != "" {

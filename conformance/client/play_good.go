@@ -278,9 +278,14 @@ func (p *Play) instructions() string {
 	return `,"instructions":` + string(wire.Quote(p.Instructions))
 }
 
-// cursor is an opaque name of an offset.
-func cursor(at int) string {
-	return base64.RawURLEncoding.EncodeToString([]byte("from " + strconv.Itoa(at)))
+// cursor is an opaque name of an offset, good for one session where there are
+// sessions.
+func (p *Play) cursor(c *Call, at int) string {
+	session := ""
+	if !p.Modern() {
+		session = " in " + c.way.key()
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(at) + session))
 }
 
 func (p *Play) list(c *Call, capability, member string, entries []string) (string, *fault) {
@@ -290,17 +295,21 @@ func (p *Play) list(c *Call, capability, member string, entries []string) (strin
 	from := 0
 	if v := c.Params.Get("cursor"); v != nil {
 		text, _ := v.Str()
-		b, _ := base64.RawURLEncoding.DecodeString(text)
-		n, err := strconv.Atoi(strings.TrimPrefix(string(b), "from "))
-		if err != nil || n <= 0 || n >= len(entries) || text != cursor(n) {
+		if p.PageSize > 0 {
+			for at := p.PageSize; at < len(entries); at += p.PageSize {
+				if text == p.cursor(c, at) {
+					from = at
+				}
+			}
+		}
+		if from == 0 {
 			return "", &fault{-32602, "Invalid params: no such cursor", ""}
 		}
-		from = n
 	}
 	to, next := len(entries), ""
 	if p.PageSize > 0 && from+p.PageSize < to {
 		to = from + p.PageSize
-		next = `,"nextCursor":` + string(wire.Quote(cursor(to)))
+		next = `,"nextCursor":` + string(wire.Quote(p.cursor(c, to)))
 	}
 	return `{` + string(wire.Quote(member)) + `:[` + strings.Join(entries[from:to], ",") + `]` + next + `}`, nil
 }
