@@ -99,7 +99,7 @@ func Lint(recs []*transcript.Recording, side catalogue.Side, o Options) (*result
 	none := err
 	foreign := map[setting]bool{} // nothing in it was provoked by a checker
 	for at, ts := range traces {
-		foreign[at] = !slices.ContainsFunc(ts, func(t *check.Trace) bool { return t.Profile != stepRecorded })
+		foreign[at] = !slices.ContainsFunc(ts, func(t *check.Trace) bool { return t.Profile != check.StepRecorded })
 	}
 	for _, rev := range revs {
 		for _, over := range []catalogue.Transport{catalogue.Stdio, catalogue.HTTP, catalogue.SSE} {
@@ -144,16 +144,13 @@ func plainly(results []result.Check) {
 	}
 }
 
-// stepRecorded is the step that all belongs to in a recording that no probe
-// made, but the lists, whose steps have their names.
-const stepRecorded = "recorded"
-
-// mark names the steps of a recording that no probe made, so that checks judge
+// mark names the steps of a recording that no probe made, check.StepRecorded but
+// for the lists, whose steps have their names: so that checks judge
 // what they find in it. What was cut out of the middle ends it: nobody knows
 // what is missing.
 func mark(rec *transcript.Recording) *transcript.Recording {
 	out := &transcript.Recording{Fields: slices.Clone(rec.Fields), Events: make([]transcript.Event, 0, len(rec.Events)+8)}
-	out.Set(fieldProfile, stepRecorded)
+	out.Set(fieldProfile, check.StepRecorded)
 	step := ""
 	enter := func(name string) {
 		if step != name {
@@ -163,7 +160,7 @@ func mark(rec *transcript.Recording) *transcript.Recording {
 	}
 	modern := check.Modern(rec.Get(transcript.FieldRevision))
 	cursors := map[string]bool{} // that the server has given out
-	enter(stepRecorded)
+	enter(check.StepRecorded)
 	for i := range rec.Events {
 		e := &rec.Events[i]
 		if e.Kind == transcript.KindDropped {
@@ -173,7 +170,7 @@ func mark(rec *transcript.Recording) *transcript.Recording {
 			continue
 		}
 		if e.Dir == transcript.ToServer && e.Message() {
-			name := stepRecorded
+			name := check.StepRecorded
 			if method := listed(e.Data, modern, cursors); method != "" {
 				name = method
 			}

@@ -101,7 +101,10 @@ func envelopeChecks() []Check {
 			Requirements: []string{"legacy/jsonrpc-response-id-echo", "modern/jsonrpc-result-id-echo"},
 			Judge: func(c *Case) {
 				c.strayed()
-				s := c.Step("ids")
+				s := c.recorded()
+				if s == nil {
+					s = c.Step("ids")
+				}
 				if s == nil {
 					return
 				}

@@ -6,6 +6,21 @@ import (
 	"github.com/goldwire/goldwire/conformance/transcript"
 )
 
+// StepRecorded is the step of what no probe made: traffic that was recorded
+// between two others.
+const StepRecorded = "recorded"
+
+// recorded is all of the first such session, as one step; nil where there is
+// none.
+func (c *Case) recorded() *Step {
+	for _, t := range c.traces {
+		if t.Profile == StepRecorded {
+			return &Step{Name: StepRecorded, Trace: t, to: -1}
+		}
+	}
+	return nil
+}
+
 // redacted reports whether secrets were replaced in the line that a finding is
 // about, in the request that it answers, or in what else its exchange says:
 // nobody can tell then whether the rule was broken on the wire.
