@@ -485,14 +485,11 @@ func (c *Case) answeredTwice(t *Trace) {
 	}
 }
 
-// askedLoosely counts the ids of requests that are this one but for their JSON
-// type.
+// askedLoosely counts the requests whose id is this one but for its JSON type.
 func (t *Trace) askedLoosely(id wire.Raw) int {
 	n := 0
 	for _, key := range []string{"s", "n"} {
-		if len(t.asked[shortKey(key+plainID(id))]) > 0 {
-			n++
-		}
+		n += len(t.asked[shortKey(key+plainID(id))])
 	}
 	return n
 }
