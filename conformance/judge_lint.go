@@ -158,8 +158,7 @@ func mark(rec *transcript.Recording) *transcript.Recording {
 			out.Events = append(out.Events, transcript.Event{Dir: transcript.Note, Kind: transcript.KindProbe, Data: []byte(name)})
 		}
 	}
-	modern := check.Modern(rec.Get(transcript.FieldRevision))
-	cursors := map[string]bool{} // that the server has given out
+	lists := listings(rec)
 	enter(check.StepRecorded)
 	for i := range rec.Events {
 		e := &rec.Events[i]
@@ -171,17 +170,10 @@ func mark(rec *transcript.Recording) *transcript.Recording {
 		}
 		if e.Dir == transcript.ToServer && e.Message() {
 			name := check.StepRecorded
-			if method := listed(e.Data, modern, cursors); method != "" {
+			if method := lists[i]; method != "" {
 				name = method
 			}
 			enter(name)
-		}
-		if e.Dir == transcript.ToClient && e.Message() && bytes.Contains(e.Data, wordCursor) {
-			if v, ok := object(e.Data); ok {
-				if next, ok := v.Get("result").Get("nextCursor").Str(); ok {
-					cursors[next] = true
-				}
-			}
 		}
 		out.Events = append(out.Events, *e)
 	}
@@ -193,29 +185,62 @@ var (
 	wordList   = []byte(`/list"`)
 )
 
+// listings are the requests of the first listing of each kind that was made in
+// the right way, and in one go: its pages one after the other, with nothing else
+// of the client between them. By their events, their methods.
+func listings(rec *transcript.Recording) map[int]string {
+	modern := check.Modern(rec.Get(transcript.FieldRevision))
+	out := map[int]string{}
+	begun := map[string]bool{}
+	going := "" // the method whose pages are being read
+	cursors := map[string]bool{}
+	for i := range rec.Events {
+		e := &rec.Events[i]
+		switch {
+		case !e.Message():
+		case e.Dir == transcript.ToClient && going != "" && bytes.Contains(e.Data, wordCursor):
+			if v, ok := object(e.Data); ok {
+				if next, ok := v.Get("result").Get("nextCursor").Str(); ok {
+					cursors[next] = true
+				}
+			}
+		case e.Dir == transcript.ToServer:
+			method, cursor, paged := listed(e.Data, modern)
+			switch {
+			case method != "" && !paged && !begun[method]:
+				begun[method], going = true, method
+				clear(cursors)
+			case method != "" && method == going && paged && cursors[cursor]:
+			default:
+				going = ""
+				continue
+			}
+			out[i] = method
+		}
+	}
+	return out
+}
+
 // listed is the method of a request that asks for a list or its next page in
 // the right way, else "".
-func listed(data []byte, modern bool, cursors map[string]bool) string {
+func listed(data []byte, modern bool) (method, cursor string, paged bool) {
 	if !bytes.Contains(data, wordList) {
-		return ""
+		return "", "", false
 	}
 	v, ok := object(data)
 	if !ok || v.Get("id") == nil {
-		return ""
+		return "", "", false
 	}
-	method, _ := v.Get("method").Str()
+	method, _ = v.Get("method").Str()
 	params := v.Get("params")
-	cursor, paged := params.Get("cursor").Str()
+	cursor, paged = params.Get("cursor").Str()
 	meta := params.Get("_meta")
 	version, _ := meta.Get(metaVersion).Str()
 	switch {
-	case !isList(method):
-	case paged && !cursors[cursor], params.Get("cursor") != nil && !paged:
-	case modern && (!check.Modern(version) || meta.Get(metaCaps) == nil):
-	default:
-		return method
+	case !isList(method), params.Get("cursor") != nil && !paged, modern && (!check.Modern(version) || meta.Get(metaCaps) == nil):
+		return "", "", false
 	}
-	return ""
+	return method, cursor, paged
 }
 
 func isList(method string) bool {
