@@ -55,7 +55,8 @@ Exit status: 0 there is a result; 1 the server answered with an error, or with a
 result that says isError or asks for input; 2 the command line makes no sense; 3
 the server could not be started or reached, speaks no common revision, stayed
 silent for --timeout, or ended before it had answered; 5 interrupted, or the
-result could not be printed.`,
+result could not be printed. A list that the server does not advertise is not
+asked for, with status 1.`,
 		Example: `  goldwire call --tools -- npx -y @modelcontextprotocol/server-everything
   goldwire call http://localhost:8080/mcp tools/call '{"name":"echo","arguments":{"message":"hi"}}'
   echo '{"uri":"file:///a"}' | goldwire call resources/read - -- ./my-server`,
@@ -250,6 +251,9 @@ func (c *caller) ask(ctx context.Context, d jsonrpc.Dialer, q query) (wire.Raw, 
 	if q.list == "" {
 		return c.call(ctx, conn, q.method, q.params)
 	}
+	if conn.Session().Capabilities.Get(q.list) == nil {
+		return nil, &exitError{exitBroken, fmt.Errorf("the server does not advertise %s; to ask it all the same, call %s", q.list, q.method)}
+	}
 	return c.pages(ctx, conn, q)
 }
 
@@ -353,6 +357,9 @@ func ended(ctx context.Context) error {
 func (c *caller) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return &exitError{exitNoResult, errors.New("interrupted")}
+	}
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		return exit
 	}
 	if e, ok := err.(*jsonrpc.Error); ok && e.Remote {
 		c.say(oneLine(append(e.AppendJSON([]byte(`{"error":`)), '}')))
