@@ -100,10 +100,18 @@ type Progress struct {
 	Check    *result.Check // a verdict, or nil
 }
 
-// StartError says that the target could not be started at all.
-type StartError struct{ Err error }
+// StartError says that the target could not be started, or reached, at all.
+type StartError struct {
+	Err error
+	URL string // where it was to be reached; "" for one that was to be started
+}
 
-func (e *StartError) Error() string { return "the server could not be started: " + e.Err.Error() }
+func (e *StartError) Error() string {
+	if e.URL != "" {
+		return "the server at " + e.URL + " could not be reached: " + e.Err.Error()
+	}
+	return "the server could not be started: " + e.Err.Error()
+}
 
 // Unwrap returns the cause.
 func (e *StartError) Unwrap() error { return e.Err }
@@ -179,7 +187,11 @@ var ErrTime = errors.New("the time for the run was over before the server had sa
 // secrets that Options.Redact knows.
 func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	driven := t.driven()
-	checks, err := Select(o, driven.Transport())
+	over := driven.Transport()
+	if t.Endpoint != nil && t.Endpoint.Over == "" {
+		over = catalogue.Any // not known yet
+	}
+	checks, err := Select(o, over)
 	if err != nil {
 		return nil, err
 	}
@@ -195,6 +207,7 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	over = r.target.Transport()
 	revs, err := choose(o.Revisions, found.Speaks)
 	if err != nil {
 		var none *RevisionError
@@ -203,7 +216,7 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 		}
 		return nil, err
 	}
-	if err := o.anyIn(checks, revs, driven.Transport()); err != nil {
+	if err := o.anyIn(checks, revs, over); err != nil {
 		return nil, err
 	}
 	rep.Revisions = revs
@@ -356,6 +369,14 @@ func (r *runner) save(traces ...*check.Trace) error {
 func (r *runner) explore() (*check.Exploration, error) {
 	r.tell(Progress{})
 	found, err := check.Explore(r.drive, r.target, r.o.Limits)
+	if e, ok := r.target.(*check.Endpoint); ok && err == nil && e.Over == "" && !found.Answered {
+		// It may be one of those that know the first transport over HTTP only.
+		older := *e
+		older.Over = catalogue.SSE
+		if was, err := check.Explore(r.drive, &older, r.o.Limits); err == nil && was.Answered {
+			found, r.target = was, &older
+		}
+	}
 	if err != nil {
 		switch {
 		case r.ctx.Err() != nil:
@@ -363,7 +384,13 @@ func (r *runner) explore() (*check.Exploration, error) {
 		case r.drive.Err() != nil:
 			return nil, ErrTime
 		}
-		return nil, &StartError{Err: err}
+		start := &StartError{Err: errors.New(r.o.Redact.Text(err.Error()))}
+		if e, ok := r.target.(*check.Endpoint); ok {
+			start.URL = r.o.Redact.Text(e.String())
+		} else {
+			start.Err = err
+		}
+		return nil, start
 	}
 	if err := r.save(found.Traces...); err != nil {
 		return nil, err
@@ -397,7 +424,7 @@ func (r *runner) judge(revs []string, checks []check.Check, found *check.Explora
 			done[started] = to
 			driving.Go(func() {
 				traces, err := check.DriveFor(ctx, r.target, check.DriveOptions{
-					Revision: rev, Probes: check.Probes(), Limits: r.o.Limits, Allow: r.o.Allow, Deny: r.o.Deny, Started: found.Started,
+					Revision: rev, Probes: check.Probes(), Limits: r.o.Limits, Allow: r.o.Allow, Deny: r.o.Deny, Started: found.Started, Locked: found.Locked,
 					Progress: func(what string) { r.tell(Progress{Revision: rev, Probe: what}) },
 				}, r.selected(checks, rev), found.Traces)
 				to <- driven{traces, err}

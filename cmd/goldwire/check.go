@@ -7,8 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,13 +26,15 @@ import (
 	"github.com/goldwire/goldwire/conformance/report"
 	"github.com/goldwire/goldwire/conformance/result"
 	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/runtime/streamhttp"
 )
 
 type checkFlags struct {
 	revision, format, output, level, save   string
 	baseline, flaky, config, server, source string
 	only, allow, deny, reports, env         []string
-	url, transport                          string
+	url, transport, bearer                  string
+	headers                                 []string
 	list, update, strict, annotate          bool
 	timeout, probeTimeout, timeLimit        time.Duration
 	parallel                                int
@@ -38,11 +44,15 @@ type checkFlags struct {
 func checkCommand() *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
-		Use:   "check [flags] [-- CMD ARGS…]",
-		Short: "Judge a server that speaks over stdin and stdout",
-		Long: `Starts CMD, finds out which revisions of the protocol it speaks, drives it, and
-says which rules of each revision it keeps. Without CMD the built-in reference
-server is judged.
+		Use:   "check [flags] [URL | -- CMD ARGS…]",
+		Short: "Judge a server, over stdio or HTTP, or a client",
+		Long: `Starts CMD, or turns to the server at URL, finds out which revisions of the
+protocol it speaks, drives it, and says which rules of each revision it keeps.
+Without either the built-in reference server is judged.
+
+At a URL the server is spoken to over Streamable HTTP, or, where it knows nothing
+of that, over the HTTP+SSE of 2024-11-05 (--transport). Redirects are not
+followed.
 
 Nothing has to be prepared in the server. Only tools that it marks read-only
 are called, unless --allow-tool names others. A tool that --allow-tool or
@@ -65,8 +75,8 @@ there.
 --report writes further reports from the same run, each to a file: text and json
 as --format does, junit and sarif for CI, markdown for the summary of a job
 (--report markdown="$GITHUB_STEP_SUMMARY"), html as one page that needs nothing
-else. Values of --env and of the --config entry, and whatever looks like a
-credential, are left out of all of them.
+else. Values of --env, --header and --bearer and of the --config entry, and whatever
+looks like a credential, are left out of all of them.
 
 --baseline names a YAML file of findings that are known and do not count:
 
@@ -87,7 +97,7 @@ text nothing is written then, and FILE is left as it was; so it is with status 2
 
 Exit status: 0 no MUST was broken; 1 one was (with --strict: or a SHOULD) that
 the baseline does not know; 2 the command line makes no sense; 3 the server
-could not be started, stayed silent or ended before it had answered; 4 nothing
+could not be started or reached, stayed silent or ended before it had answered; 4 nothing
 else, but an entry of --baseline or --flaky is stale; 5 nothing could be observed, the checker itself failed, or nothing
 was found broken but checks of a MUST were blocked (by a server that ended
 between requests, hung, or wrote more than is recorded), so that nobody can
@@ -98,6 +108,8 @@ say that the server conforms.
   goldwire check --revision all --format json --output report.json -- ./my-server --stdio
   goldwire check --baseline known.yaml --report junit=junit.xml --report html=report.html -- ./my-server --stdio
   goldwire check --config mcp.json --server files
+  goldwire check http://localhost:3000/mcp
+  goldwire check --bearer '${TOKEN}' https://example.com/mcp
   goldwire check --client -- ./my-client --server {url}
   goldwire check --client -- npx @modelcontextprotocol/inspector --cli {command} --method tools/list`,
 		Args: cobra.ArbitraryArgs,
@@ -124,7 +136,9 @@ say that the server conforms.
 	fl.StringArrayVar(&f.env, "env", nil, "set a variable for the server, as `NAME=VALUE`, or pass on NAME; may be repeated")
 	fl.StringVar(&f.config, "config", "", "judge a server of this JSON `FILE`: the mcpServers that clients are configured with")
 	fl.StringVar(&f.server, "server", "", "the `NAME` of the server in the file of --config, where it has several")
-	fl.StringVar(&f.transport, "transport", "http", "what the server at a URL is spoken to over: http (Streamable HTTP) or sse (the HTTP+SSE of 2024-11-05)")
+	fl.StringVar(&f.transport, "transport", "auto", "how a server at a URL is spoken to: http (Streamable HTTP), sse (the HTTP+SSE of 2024-11-05), or auto (the first of them that it answers)")
+	headerFlag(cmd, &f.headers)
+	fl.StringVar(&f.bearer, "bearer", "", "the `TOKEN` that requests to URL carry; ${NAME} in it stands for a variable of the environment")
 	fl.IntVar(&f.parallel, "parallel", 1, "how many revisions are judged at once, each with processes of its own")
 	fl.DurationVar(&f.probeTimeout, "probe-timeout", 5*time.Minute, "how long one probe of the server may take in all; what it would have shown is blocked then")
 	fl.DurationVar(&f.timeLimit, "time-limit", 0, "how long all probing may take, 0 for no limit; what was not seen by then is blocked")
@@ -241,7 +255,7 @@ func (f *checkFlags) target(args []string) (t conformance.Target, secrets []stri
 			return t, nil, &exitError{exitUsage, err}
 		}
 	case f.url != "":
-		t.Endpoint = &check.Endpoint{URL: f.url, Over: catalogue.Transport(f.transport)}
+		t.Endpoint = &check.Endpoint{URL: f.url}
 	case len(args) > 0:
 		t.Command = args
 	case f.client.on: // one that is started by hand
@@ -251,6 +265,16 @@ func (f *checkFlags) target(args []string) (t conformance.Target, secrets []stri
 			return t, nil, &exitError{exitNoResult, err}
 		}
 		t.Command = []string{self, "serve"}
+	}
+	if t.Endpoint != nil {
+		if secrets, err = f.endpoint(t.Endpoint); err != nil {
+			return t, nil, &exitError{exitUsage, err}
+		}
+	} else if len(f.headers) > 0 || f.bearer != "" || overSet(f.transport) {
+		return t, nil, &exitError{exitUsage, errors.New("--header, --bearer and --transport are for a server at a URL")}
+	}
+	if t.Endpoint != nil && len(f.env) > 0 {
+		return t, nil, &exitError{exitUsage, errors.New("--env is for a server that is started: the one at a URL runs already")}
 	}
 	for _, v := range f.env {
 		name, _, set := strings.Cut(v, "=")
@@ -266,8 +290,57 @@ func (f *checkFlags) target(args []string) (t conformance.Target, secrets []stri
 		}
 		t.Env = append(t.Env, v)
 	}
-	return t, t.Env, nil
+	return t, append(secrets, t.Env...), nil
 }
+
+// overSet reports whether --transport says more than its default.
+func overSet(transport string) bool { return transport != "auto" }
+
+// endpoint adds to an endpoint what the flags say of it, and gives what is
+// secret about it, as NAME=value.
+func (f *checkFlags) endpoint(e *check.Endpoint) (secrets []string, err error) {
+	u, err := streamhttp.ParseURL(e.URL)
+	if err != nil {
+		return nil, err
+	}
+	list := f.headers
+	if f.bearer != "" {
+		list = append(slices.Clip(list), "Authorization: Bearer "+f.bearer)
+	}
+	header, err := headersOf(list)
+	if err != nil {
+		return nil, err
+	}
+	if e.Header == nil {
+		e.Header = http.Header{}
+	}
+	maps.Copy(e.Header, header)
+	if len(e.Header.Values("Authorization")) > 1 {
+		return nil, errors.New("--bearer sets the header Authorization, and so does --header: want one of them")
+	}
+	if f.transport != "auto" {
+		e.Over = catalogue.Transport(f.transport)
+	}
+	for name, values := range e.Header {
+		for _, v := range values {
+			secrets = append(secrets, name+"="+v)
+		}
+	}
+	if password, ok := u.User.Password(); ok {
+		secrets = append(secrets, "password="+password)
+	}
+	for name, values := range u.Query() {
+		for _, v := range values {
+			if secretParam.MatchString(name) {
+				secrets = append(secrets, name+"="+v, name+"="+url.QueryEscape(v))
+			}
+		}
+	}
+	return secrets, nil
+}
+
+// secretParam are names of query parameters whose values are no one's business.
+var secretParam = regexp.MustCompile(`(?i)token|secret|key|passw|credential|auth|signature|sig$|code$`)
 
 // lists reads the baseline and the list of flaky checks, nil where none is
 // named. A baseline that is to be written need not be there.
@@ -366,6 +439,9 @@ func (f *checkFlags) options(cmd *cobra.Command) (conformance.Options, error) {
 			return o, fmt.Errorf("--report %s: another report goes to that file", r)
 		}
 		files = append(files, file)
+	}
+	if !slices.Contains([]string{"auto", string(catalogue.HTTP), string(catalogue.SSE), string(catalogue.Stdio)}, f.transport) || f.transport == string(catalogue.Stdio) && !f.list {
+		return o, fmt.Errorf("--transport %s: want auto, http or sse", f.transport)
 	}
 	switch f.level {
 	case "must":
@@ -565,7 +641,8 @@ type listed struct {
 	Level        result.Level `json:"level"` // MUST where breaking it is a failure in one of the revisions, else SHOULD or MAY
 	Layer        string       `json:"layer"`
 	Areas        []string     `json:"areas"`
-	Revisions    []string     `json:"revisions"` // of those selected
+	Revisions    []string     `json:"revisions"`  // of those selected
+	Transports   []string     `json:"transports"` // over which it is judged in one of them: stdio, http (Streamable HTTP), sse
 	Requirements []string     `json:"requirements"`
 }
 
@@ -607,6 +684,9 @@ func weight(l result.Level) int {
 // writeList prints the checks that the options select.
 func (f *checkFlags) writeList(w io.Writer, o conformance.Options) error {
 	t := catalogue.Any
+	if overSet(f.transport) {
+		t = catalogue.Transport(f.transport)
+	}
 	checks, err := conformance.Select(o, t)
 	if err != nil {
 		return &exitError{exitUsage, err}
@@ -654,6 +734,11 @@ func describe(k *check.Check, o conformance.Options, t catalogue.Transport) (lis
 			continue
 		}
 		l.Revisions = append(l.Revisions, rev)
+		for _, over := range []catalogue.Transport{catalogue.Stdio, catalogue.HTTP, catalogue.SSE} {
+			if k.Applies(rev, over) && (t == catalogue.Any || t == over) && !slices.Contains(l.Transports, string(over)) {
+				l.Transports = append(l.Transports, string(over))
+			}
+		}
 		if level := k.Level(rev, t); weight(level) > weight(l.Level) {
 			l.Level = level
 		}

@@ -10,8 +10,11 @@ import (
 	"strings"
 
 	"github.com/goldwire/goldwire/conformance"
+	"github.com/goldwire/goldwire/conformance/catalogue"
+	"github.com/goldwire/goldwire/conformance/check"
 	"github.com/goldwire/goldwire/runtime/dial"
 	"github.com/goldwire/goldwire/runtime/jsonl"
+	"github.com/goldwire/goldwire/runtime/streamhttp"
 )
 
 // maxConfig bounds a configuration file.
@@ -64,12 +67,25 @@ func fromConfig(file, name string) (conformance.Target, error) {
 	if err := json.Unmarshal(config.Servers[name], &s); err != nil {
 		return fail("mcpServers.%s: %v", name, err)
 	}
-	if s.URL != "" {
-		return fail("mcpServers.%s is the server at a URL: only servers that are started as a command can be judged", name)
+	// Many files leave the type of a URL out, or give it its long name.
+	switch s.Type {
+	case "":
+		if s.URL != "" && s.Command == "" {
+			s.Type = "http"
+		}
+	case "streamable-http", "streamableHttp":
+		s.Type = "http"
 	}
 	d, err := s.Dialer()
 	if err != nil {
 		return fail("mcpServers.%s: %v", name, err)
+	}
+	if e, ok := d.(*streamhttp.Endpoint); ok {
+		t := conformance.Target{Endpoint: &check.Endpoint{URL: e.URL, Header: e.Header}}
+		if s.Type == "sse" {
+			t.Endpoint.Over = catalogue.SSE
+		}
+		return t, nil
 	}
 	p, ok := d.(*jsonl.Process)
 	if !ok {

@@ -599,6 +599,8 @@ func (t *Trace) lost() string {
 			return "the run was cancelled, or its time was over"
 		case noteOverdue:
 			return "a probe took longer than it may"
+		case noteLocked:
+			return "the server lets nobody in without credentials"
 		}
 	}
 	if how, died := t.Died(); died {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ type Exploration struct {
 	Speaks   []string // revisions, oldest first
 	Answered bool     // it answered something at all
 	Silent   bool     // it ran and answered nothing within the limit for the start
+	Locked   bool     // over HTTP it lets nobody in: what it speaks is not known, and taken to be all
 	Traces   []*Trace // one session for each version that was offered
 	// Started is the longest that a process took to its first answer.
 	Started time.Duration
@@ -47,7 +49,7 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 	legacyRevs := slices.DeleteFunc(Revisions(), Modern)
 	slices.Reverse(legacyRevs)
 	for i, version := range slices.Concat(legacyRevs, unknownVersions) {
-		if i > 0 && !x.Answered {
+		if i > 0 && (!x.Answered || x.Locked) {
 			break // it is silent or gone: offering more would only take time
 		}
 		s, err := Open(ctx, l, SessionOptions{Profile: profileOffer, Revision: version, Limits: limits, Started: x.Started})
@@ -60,10 +62,10 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 			// A server of the stateless era alone may ignore a handshake: do
 			// not wait out the long limit for the start.
 			hint := min(modernHint, s.limits.Start/2)
-			if !s.wait(hint, func() bool { return s.isAnswered(f) }) && s.Lost() == "" {
+			if !s.wait(hint, func() bool { return s.isSettled(f) }) && s.Lost() == "" {
 				d := s.AskWith(strconv.Itoa(firstFence), "server/discover", WithMeta("", metaOf(firstModern, "{}")))
-				s.wait(s.limits.Start-hint, func() bool { return s.isAnswered(f) || s.isAnswered(d) })
-				s.wait(s.limits.Short, func() bool { return s.isAnswered(f) })
+				s.wait(s.limits.Start-hint, func() bool { return s.isSettled(f) || s.isSettled(d) })
+				s.wait(s.limits.Short, func() bool { return s.isSettled(f) })
 				if !s.hasAnswered() && s.Lost() == "" {
 					x.Silent = true // to both ways of asking, for the whole limit
 				}
@@ -82,6 +84,7 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 		t := s.Close()
 		x.Started = max(x.Started, t.started())
 		x.Traces = append(x.Traces, t)
+		x.Locked = i == 0 && !x.Answered && t.locked()
 		if i == 0 && a == nil {
 			break // no handshake: other versions would not change that
 		}
@@ -102,14 +105,49 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 		wait = min(wait, 3*time.Second+start)
 	}
 	// A server that was gone before it was asked has answered nothing.
-	if f != nil && s.wait(wait, func() bool { return s.isAnswered(f) }) {
+	if f != nil && s.wait(wait, func() bool { return s.isSettled(f) }) && s.AnswerTo(f) != nil {
 		x.Answered = true
 		x.Speaks = append(x.Speaks, discovered(s.AnswerTo(f))...)
 	}
 	x.Traces = append(x.Traces, s.Close())
+	if why := x.unreachable(); why != "" {
+		return nil, errors.New(why)
+	}
+	if x.Locked = x.Locked && !x.Answered && x.Traces[len(x.Traces)-1].locked(); x.Locked {
+		x.Answered = true
+		x.Speaks = slices.DeleteFunc(Revisions(), func(rev string) bool { return !AtLeast(rev, rev2025March) })
+	}
 	slices.Sort(x.Speaks)
 	x.Speaks = slices.Compact(x.Speaks)
 	return x, ctx.Err()
+}
+
+// locked reports whether HTTP answered the first request of a session by asking
+// for credentials.
+func (t *Trace) locked() bool {
+	for _, x := range t.order {
+		if x.request != nil && x.request.Kind == KindRequest {
+			return x.status == 401 || x.status == 403
+		}
+	}
+	return false
+}
+
+// unreachable says why no exchange of the exploration got a response, "" where
+// one did.
+func (x *Exploration) unreachable() string {
+	why := ""
+	for _, t := range x.Traces {
+		for _, c := range t.order {
+			if c.status != 0 || !c.failed {
+				return ""
+			}
+			if why == "" {
+				why = t.gather(c).Err
+			}
+		}
+	}
+	return why
 }
 
 // Said shows what a target answered to the ways in which it was asked what it
@@ -188,6 +226,19 @@ func (s *Session) hasAnswered() bool {
 
 // Heard sums up what came from the server's output, "" for nothing.
 func (t *Trace) Heard() string {
+	if len(t.order) > 0 {
+		var out []string
+		for _, x := range t.order {
+			said := fmt.Sprintf("HTTP status %d", x.status)
+			if x.media != "" {
+				said += " with " + x.media
+			}
+			if x.status != 0 && !slices.Contains(out, said) {
+				out = append(out, said)
+			}
+		}
+		return strings.Join(out, ", ")
+	}
 	var lines, size int64
 	endless := false
 	for i := range t.Recording.Events {

@@ -151,6 +151,9 @@ type DriveOptions struct {
 	// Started is how long the target took to its first answer before; 0 is
 	// not known.
 	Started time.Duration
+	// Locked says that the target lets nobody in: only what needs no session is
+	// tried.
+	Locked bool
 	// Progress is told what is done next; nil is fine.
 	Progress func(what string)
 }
@@ -241,6 +244,9 @@ func (r *run) probes(probes []Probe) {
 func (r *run) end() ([]*Trace, error) {
 	if r.ctx.Err() != nil {
 		r.giveUp(noteAborted)
+	}
+	if r.opts.Locked {
+		r.giveUp(noteLocked)
 	}
 	return r.traces, r.err
 }
@@ -359,17 +365,21 @@ func (r *run) giveUp(why string) {
 		return
 	}
 	r.gaveUp = true
-	if len(r.traces) == 0 {
+	if len(r.traces) == 0 || why == noteLocked {
 		rec := &transcript.Recording{}
+		rec.Set(transcript.FieldTransport, string(r.target.Transport()))
 		rec.Set(transcript.FieldRevision, r.opts.Revision)
 		rec.Set(fieldProfile, Main)
 		r.traces = append(r.traces, NewTrace(rec))
-		r.traces[0].note(why)
+		r.traces[len(r.traces)-1].note(why)
 	}
 	r.traces[len(r.traces)-1].note(noteGivenUp)
 }
 
 func (r *run) open(profile string) bool {
+	if r.opts.Locked && profile != Bare {
+		return false
+	}
 	if r.unopened >= maxOpens || r.lost >= maxLost || r.stuck >= maxStuck || r.opts.Limits.run.full() {
 		if len(r.traces) > 0 || r.opts.Limits.run.full() {
 			r.giveUp(noteFull)

@@ -122,6 +122,7 @@ const (
 	noteAborted = "aborted"  // the run was cancelled, or its time was over
 	noteOverdue = "overdue"  // a probe took longer than it may
 	noteRefused = "refused " // + why: nobody listens at the address of the server any more
+	noteLocked  = "locked"   // over HTTP the server lets nobody in without credentials
 	noteUnsent  = "unsent "  // + method: it hung or ended the server before and was not sent again
 
 	// After this session no other one was opened: probes were left out.
