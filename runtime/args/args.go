@@ -113,10 +113,17 @@ func Decode[T any](raw wire.Raw) (T, error) {
 	if raw == nil {
 		raw = wire.Raw("{}")
 	}
+	p := planOf(reflect.TypeFor[T]())
+	if p.flat != nil {
+		if p.read(raw, reflect.ValueOf(&v).Elem()) {
+			return v, nil
+		}
+		v = zero
+	}
 	if err := json.Unmarshal(raw, &v, options); err != nil {
 		return zero, explain(err)
 	}
-	if err := planOf(reflect.TypeFor[T]()).check(raw, nil); err != nil {
+	if err := p.check(raw, nil); err != nil {
 		return zero, err
 	}
 	return v, nil
@@ -347,6 +354,7 @@ type plan struct {
 	length   int            // array: how many elements; -1 for others
 	target   *plan          // pointer: null may stand here, anything else is a target
 	anything bool           // the type reads its own JSON
+	flat     []int          // struct of nothing but texts, truth values and integers without limits: where fields are in it
 }
 
 type planField struct {
@@ -405,7 +413,11 @@ func buildPlan(t reflect.Type, busy map[reflect.Type]*plan) *plan {
 		p.elem = buildPlan(t.Elem(), busy)
 	case reflect.Struct:
 		p.object, p.want, p.index = true, goKind(t), map[string]int{}
-		for _, m := range membersOf(t) {
+		members := membersOf(t)
+		if len(members) == t.NumField() {
+			p.flat = flat(members)
+		}
+		for _, m := range members {
 			p.index[m.name] = len(p.fields)
 			p.fields = append(p.fields, planField{name: m.name, required: m.required, limits: m.limits, err: m.err, plan: buildPlan(m.typ, busy)})
 		}
@@ -424,6 +436,8 @@ type member struct {
 	required bool
 	tagged   bool
 	depth    int
+	at       int     // in its struct
+	plain    bool    // its tag has no option of a codec's own
 	limits   *limits // nil if its tags name none
 	err      error   // of the tags
 }
@@ -441,7 +455,8 @@ func membersOf(t reflect.Type) []member {
 	seen := map[reflect.Type]bool{t: true}
 	for queue := []embedded{{t, 0, true}}; len(queue) > 0; queue = queue[1:] {
 		e := queue[0]
-		for f := range e.typ.Fields() {
+		for i := range e.typ.NumField() {
+			f := e.typ.Field(i)
 			name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if name == "-" && opts == "" {
 				continue
@@ -462,9 +477,10 @@ func membersOf(t reflect.Type) []member {
 			if !f.IsExported() {
 				continue
 			}
+			plain := !f.Anonymous && (opts == "" || opts == "omitempty" || opts == "omitzero")
 			opts = "," + opts + ","
 			m := member{
-				name: name, typ: f.Type, tagged: name != "", depth: e.depth,
+				name: name, typ: f.Type, tagged: name != "", depth: e.depth, at: i, plain: plain,
 				required: e.sure && !strings.Contains(opts, ",omitempty,") && !strings.Contains(opts, ",omitzero,"),
 			}
 			if name == "" {
@@ -486,6 +502,87 @@ func membersOf(t reflect.Type) []member {
 		}
 	}
 	return out
+}
+
+var decs = sync.Pool{New: func() any { return new(wire.Dec) }}
+
+// flat says where members are in their struct, if all of them can be read by
+// plan.read.
+func flat(members []member) (at []int) {
+	for _, m := range members {
+		k := m.typ.Kind()
+		if m.depth > 0 || !m.plain || m.limits != nil || m.err != nil || m.typ.PkgPath() != "" {
+			return nil
+		}
+		if k != reflect.String && k != reflect.Bool && (k < reflect.Int || k > reflect.Int64) {
+			return nil
+		}
+		at = append(at, m.at)
+	}
+	if len(at) > 64 {
+		return nil
+	}
+	return at
+}
+
+// read reads a flat struct without the library, which takes several times as long.
+// It is false for all that is not as usual: what is wrong then, if anything, is for
+// the library and check to say.
+func (p *plan) read(raw wire.Raw, v reflect.Value) bool {
+	d := decs.Get().(*wire.Dec)
+	defer func() {
+		d.Reset(nil, wire.Options{})
+		decs.Put(d)
+	}()
+	d.Reset(raw, wire.Options{Alias: true, MaxDepth: 1})
+	if d.ObjBegin() != nil {
+		return false
+	}
+	var seen uint64
+	for {
+		k, done, err := d.Key()
+		if err != nil {
+			return false
+		}
+		if done {
+			break
+		}
+		i, ok := p.index[string(k)]
+		if !ok || seen&(1<<i) != 0 {
+			return false
+		}
+		seen |= 1 << i
+		switch f := v.Field(p.flat[i]); f.Kind() {
+		case reflect.String:
+			s, err := d.Str()
+			if err != nil {
+				return false
+			}
+			f.SetString(strings.Clone(s))
+		case reflect.Bool:
+			b, err := d.Bool()
+			if err != nil {
+				return false
+			}
+			f.SetBool(b)
+		default:
+			lit, err := d.Raw()
+			if err != nil {
+				return false
+			}
+			n, err := strconv.ParseInt(string(lit), 10, f.Type().Bits())
+			if err != nil || lit[0] == '-' && n == 0 {
+				return false
+			}
+			f.SetInt(n)
+		}
+	}
+	for i := range p.fields {
+		if p.fields[i].required && seen&(1<<i) == 0 {
+			return false
+		}
+	}
+	return d.End() == nil
 }
 
 // place is where a value stands, from the value outwards.
