@@ -1,21 +1,26 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/goldwire/goldwire/conformance/replay"
 	"github.com/goldwire/goldwire/conformance/report"
 	"github.com/goldwire/goldwire/conformance/result"
+	"github.com/goldwire/goldwire/conformance/transcript"
 )
 
 func diffCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "diff [flags] BEFORE AFTER",
-		Short: "Compare two reports of check: what got better, what got worse",
+		Short: "Compare two reports of check, or two recordings",
 		Long: `Compares two reports that goldwire check wrote with --format json (or --report
 json=FILE), check by check in each revision that both judge.
 
@@ -23,40 +28,63 @@ Worse is what fails now and did not, or warns now and did not, or was kept and
 cannot be judged now; better is the reverse. A finding that is no longer judged
 is neither. Reports of runs that came to no verdicts cannot be compared.
 
-Exit status: 0 nothing got worse; 1 something did; 2 the command line makes no
-sense, or one of the files is no report.`,
+Two recordings (of record, or golden transcripts) are compared message by
+message: each request with its answer, and each notification. They are paired by
+sender, method and params; ids, progress tokens, times, order and what says only
+who speaks do not count.
+
+Exit status: 0 nothing got worse, or the recordings say the same; 1 something
+did, or they do not; 2 the command line makes no sense, or one of the files is
+neither a report nor a recording.`,
 		Example: `  goldwire check --report json=after.json -- ./my-server
-  goldwire diff before.json after.json`,
+  goldwire diff before.json after.json
+  goldwire diff yesterday.wire today.wire`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "text" && format != "json" {
 				return &exitError{exitUsage, fmt.Errorf("--format %s: want text or json", format)}
 			}
-			var reps [2]*result.Report
+			var texts [2][]byte
+			var wires [2]bool
 			for i, file := range args {
 				b, err := os.ReadFile(file)
 				if err != nil {
 					return &exitError{exitUsage, err}
 				}
-				if reps[i], err = report.ParseJSON(b); err != nil {
-					return &exitError{exitUsage, fmt.Errorf("%s: %w", file, err)}
-				}
-				if e := reps[i].Error; e != nil {
-					return &exitError{exitUsage, fmt.Errorf("%s: the run came to no verdicts: %s", file, e.Message)}
-				}
+				texts[i], wires[i] = b, bytes.HasPrefix(b, []byte("goldwire-transcript:"))
 			}
-			c := result.Compare(reps[0], reps[1])
-			if err := writeDiff(cmd.OutOrStdout(), format, c); err != nil {
-				return &exitError{exitNoResult, err}
+			switch {
+			case wires[0] != wires[1]:
+				return &exitError{exitUsage, errors.New("one of them is a recording and the other is not")}
+			case wires[0]:
+				return diffRecordings(cmd.OutOrStdout(), format, args, texts)
 			}
-			if c.Counts[result.Worse] > 0 {
-				return &exitError{code: exitBroken}
-			}
-			return nil
+			return diffReports(cmd.OutOrStdout(), format, args, texts)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "`FORMAT` of what is printed: text or json")
 	return cmd
+}
+
+func diffReports(w io.Writer, format string, files []string, texts [2][]byte) error {
+	var reps [2]*result.Report
+	for i, b := range texts {
+		var err error
+		if reps[i], err = report.ParseJSON(b); err != nil {
+			return &exitError{exitUsage, fmt.Errorf("%s: %w", files[i], err)}
+		}
+		if e := reps[i].Error; e != nil {
+			return &exitError{exitUsage, fmt.Errorf("%s: the run came to no verdicts: %s", files[i], e.Message)}
+		}
+	}
+	c := result.Compare(reps[0], reps[1])
+	if err := writeDiff(w, format, c); err != nil {
+		return &exitError{exitNoResult, err}
+	}
+	if c.Counts[result.Worse] > 0 {
+		return &exitError{code: exitBroken}
+	}
+	return nil
 }
 
 func writeDiff(w io.Writer, format string, c *result.Comparison) error {
@@ -64,4 +92,74 @@ func writeDiff(w io.Writer, format string, c *result.Comparison) error {
 		return report.DiffJSON(w, c)
 	}
 	return report.Diff(w, c, textOptions(w))
+}
+
+func diffRecordings(w io.Writer, format string, files []string, texts [2][]byte) error {
+	var recs [2]*transcript.Recording
+	for i, b := range texts {
+		var err error
+		if recs[i], err = transcript.Parse(b); err != nil {
+			return &exitError{exitUsage, fmt.Errorf("%s: %w", files[i], err)}
+		}
+	}
+	d := replay.Compare(recs[0], recs[1])
+	var err error
+	if format == "json" {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "\t")
+		err = e.Encode(d)
+	} else {
+		err = writeChanges(w, d)
+	}
+	if err != nil {
+		return &exitError{exitNoResult, err}
+	}
+	if len(d.Changes) > 0 {
+		return &exitError{code: exitBroken}
+	}
+	return nil
+}
+
+func writeChanges(w io.Writer, d *replay.Diff) error {
+	var b bytes.Buffer
+	only := 0
+	for _, c := range d.Changes {
+		what := c.Method
+		if what == "" {
+			what = "a line"
+		}
+		switch {
+		case c.After == "":
+			only++
+			fmt.Fprintf(&b, "only before  %s of the %s\n  %s\n", what, c.Sender, clip(c.Before))
+		case c.Before == "":
+			only++
+			fmt.Fprintf(&b, "only after   %s of the %s\n  %s\n", what, c.Sender, clip(c.After))
+		default:
+			fmt.Fprintf(&b, "changed      %s of the %s\n  %s\n", what, c.Sender, clip(c.Before))
+			for _, v := range c.Values {
+				path := v.Path
+				if path == "" {
+					path = "it"
+				}
+				fmt.Fprintf(&b, "    %s: %s → %s\n", path, v.Want, v.Got)
+			}
+			if c.More > 0 {
+				fmt.Fprintf(&b, "    and %d more\n", c.More)
+			}
+		}
+	}
+	fmt.Fprintf(&b, "%d changed, %d only in one of them, %d the same\n", len(d.Changes)-only, only, d.Same)
+	_, err := io.WriteString(w, report.Plain(b.String()))
+	return err
+}
+
+// clip shortens a line for people.
+func clip(s string) string {
+	const most = 200
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
 }

@@ -55,9 +55,9 @@ type Options struct {
 
 // Mismatch is one difference.
 type Mismatch struct {
-	Path string // "result.content[2].text"; "" is the whole value
-	Want string // what the golden text asks for there, in words or JSON
-	Got  string // what was there
+	Path string `json:"path"` // "result.content[2].text"; "" is the whole value
+	Want string `json:"want"` // what the golden text asks for there, in words or JSON
+	Got  string `json:"got"`  // what was there
 }
 
 // String is "result.content[2].text: want …, got …".
