@@ -110,6 +110,11 @@ func (t *Trace) endEvent() int {
 			return i
 		}
 	}
+	for _, i := range t.notesAt[transcript.KindNote] {
+		if strings.HasPrefix(string(t.Recording.Events[i].Data), noteRefused) {
+			return i
+		}
+	}
 	return -1
 }
 
@@ -136,6 +141,13 @@ func (t *Trace) astray(req *Frame) *Frame {
 	return t.lostTo[req]
 }
 
+// unreadable reports whether a response says that what it answers could not be
+// read.
+func (f *Frame) unreadable() bool {
+	code, ok := f.Code()
+	return f.Failed() && (!ok || code == -32700 || code == -32600)
+}
+
 func (t *Trace) findAstray() {
 	t.lostTo = map[*Frame]*Frame{}
 	var waiting []*Frame // without an answer: the last request, and fences behind it
@@ -156,7 +168,7 @@ func (t *Trace) findAstray() {
 				waiting = append(waiting, f)
 			}
 		case f.Kind != KindResponse || len(waiting) == 0 || t.readBroken(f.Index):
-		case !usableID(f.ID) && !f.OK(): // how a server answers what it cannot read
+		case !usableID(f.ID) && f.unreadable(): // how a server answers what it cannot read
 		case !usableID(f.ID) || !known[looseID(f.ID)]:
 			t.lostTo[waiting[0]] = f
 			waiting = slices.Delete(waiting, 0, 1)

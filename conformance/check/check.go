@@ -490,11 +490,14 @@ func (c *Case) kept() string {
 }
 
 // around shows the request with the answer it is about, and what lies between;
-// of a line over which the server ended, how it did. Other events that the
+// of a line over which the server ended, how it did; over HTTP the exchange
+// that carried the line. Other events that the
 // finding is about are shown wherever they stand.
 func around(f *Frame, also []int) []result.Frame {
 	var out []result.Frame
-	if also != nil {
+	if t := f.Trace; t.carriedAt(f.Index) != nil {
+		out = result.Around(t.Recording, f.Index, 0, 0, append(t.exchangeAround(f), also...)...)
+	} else if also != nil {
 		out = result.Around(f.Trace.Recording, f.Index, 1, 1, also...)
 	} else if b := f.Trace.broke(); b != nil && (b.request == f || b.line == f) {
 		out = result.Around(f.Trace.Recording, f.Index, 3, 1, append(f.Trace.lastWords(f.Index), b.at)...)

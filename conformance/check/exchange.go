@@ -204,6 +204,13 @@ func (t *Trace) withoutAnswer(req *Frame) string {
 	return status + " and no message"
 }
 
+// refusedByStatus reports whether HTTP refused what it was sent, by a status that
+// blames the client and no message.
+func (t *Trace) refusedByStatus(f *Frame) bool {
+	x := t.carried[f.Exchange]
+	return x != nil && t.withoutAnswer(f) != "" && x.status >= 400 && x.status < 500
+}
+
 // dealtWith reports whether HTTP said that the server has dealt with what it
 // was sent, whatever came of it.
 func (t *Trace) dealtWith(f *Frame) bool {
@@ -232,6 +239,9 @@ func (t *Trace) repeated(req *Frame) bool {
 		vs := x.Header[header]
 		return value != "" && len(vs) == 1 && (vs[0] == headerText(value))
 	}
+	if req.Method == "tools/call" {
+		return false // what else a tool wants to be repeated is judged elsewhere
+	}
 	version, _ := req.meta(metaVersion).Str()
 	name, named := mirrored(req)
 	return same("mcp-protocol-version", version) && same("mcp-method", req.Method) && (!named || same("mcp-name", name))
@@ -249,6 +259,53 @@ func mirrored(req *Frame) (name string, named bool) {
 	}
 	name, _ = req.Param(member).Str()
 	return name, true
+}
+
+// carriedAt is the exchange that event i belongs to, nil for none.
+func (t *Trace) carriedAt(i int) *carried {
+	if i < 0 || i >= len(t.Recording.Events) {
+		return nil
+	}
+	return t.carried[t.Recording.Events[i].Exchange]
+}
+
+// How many lines of an exchange a finding shows before and after the line that
+// it is about; of a stream that goes on for long the rest says little.
+const (
+	linesBefore = 24
+	linesAfter  = 16
+)
+
+// exchangeAround are the lines of the exchange that carried f, with the request
+// that it answers where another exchange carried that.
+func (t *Trace) exchangeAround(f *Frame) []int {
+	x := t.carriedAt(f.Index)
+	at, _ := slices.BinarySearch(x.events, f.Index)
+	out := slices.Clone(x.events[max(0, at-linesBefore):min(len(x.events), at+linesAfter)])
+	if at > linesBefore { // how it began is seen all the same
+		out = append(out, x.head()...)
+	}
+	if req := t.Request(f); f.FromServer && req != nil && req.Exchange != x.number {
+		if y := t.carried[req.Exchange]; y != nil {
+			out = append(out, y.head()...)
+		}
+	}
+	if b := t.broke(); b != nil && (b.request == f || b.line == f) && b.at >= 0 {
+		out = append(out, b.at)
+	}
+	return out
+}
+
+// head is the request of the exchange, as far as a finding shows it.
+func (x *carried) head() []int {
+	var out []int
+	for _, i := range x.events {
+		out = append(out, i)
+		if x.request != nil && i == x.request.Index || len(out) == linesBefore {
+			break
+		}
+	}
+	return out
 }
 
 // Text is the body of a response that is no stream, or the first event of one.

@@ -120,7 +120,9 @@ func (l *httpLink) usualHeader(method, body string) [][2]string {
 	case f.Method != "initialize":
 		set("MCP-Protocol-Version", s.rev)
 	}
-	set("Mcp-Method", f.Method)
+	if headerText(f.Method) == f.Method { // there is no form for others
+		set("Mcp-Method", f.Method)
+	}
 	if f.Kind != KindRequest {
 		return out
 	}

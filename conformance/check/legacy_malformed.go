@@ -153,7 +153,8 @@ func legacyMalformedChecks() []Check {
 // reaction judges what came back for the lines of a step that are no proper
 // requests: an error with one of the codes, with the id of the line or without
 // one, is right; another error, or that the line was served all the same, is
-// told; silence of a server that is alive is wrong.
+// told; silence of a server that is alive is wrong. Over HTTP a status that
+// blames the client is right too.
 func (c *Case) reaction(step string, codes ...int64) {
 	s := c.Step(step)
 	if s == nil {
@@ -174,6 +175,8 @@ func (c *Case) reaction(step string, codes ...int64) {
 			}
 		}
 		switch code, ok := a.Code(); {
+		case a == nil && s.Trace.refusedByStatus(f):
+			c.Saw() // over HTTP that is enough for what cannot be served
 		case a == nil && s.Trace.fenced(f.Index):
 			c.Broken(f, want, "nothing, although the server answered a later request")
 		case a == nil:

@@ -198,7 +198,7 @@ func (s *Session) settle(reqs ...*Frame) {
 		return
 	}
 	s.wait(s.limits.Short, func() bool {
-		return !slices.ContainsFunc(reqs, func(f *Frame) bool { return !s.isAnswered(f) })
+		return !slices.ContainsFunc(reqs, func(f *Frame) bool { return !s.isSettled(f) })
 	})
 }
 

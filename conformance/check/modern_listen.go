@@ -40,7 +40,7 @@ func (d *Driver) heard(f *Frame) *Frame {
 		for a := range d.trace.visit(between(d.trace.frames, next, -1)) {
 			next, ack = a.Index+1, ack || a.FromServer && a.Method == methodAck
 		}
-		return ack || d.isAnswered(f)
+		return ack || d.isSettled(f)
 	}
 	if d.wait(d.patience(), acked) {
 		return f
@@ -77,7 +77,7 @@ const emptyListens = 16
 // answeredSoon is the answer to a request that was answered already or is
 // within a moment.
 func (d *Driver) answeredSoon(f *Frame) *Frame {
-	d.wait(d.limits.Grace, func() bool { return d.isAnswered(f) })
+	d.wait(d.limits.Grace, func() bool { return d.isSettled(f) })
 	return d.AnswerTo(f)
 }
 

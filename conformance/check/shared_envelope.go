@@ -100,7 +100,9 @@ func envelopeChecks() []Check {
 			ID: "id-echo", Title: "an answer repeats the id of its request, type included", Layer: JSONRPC,
 			Requirements: []string{"legacy/jsonrpc-response-id-echo", "modern/jsonrpc-result-id-echo"},
 			Judge: func(c *Case) {
-				c.strayed()
+				errorsToo := c.Modern() == false && !c.AtLeast(rev2025November) // from then on error-id-echo tells of them
+				c.strayed(true, errorsToo)
+				c.respelt(true, errorsToo)
 				s := c.recorded()
 				if s == nil {
 					s = c.Step("ids")
@@ -113,8 +115,7 @@ func envelopeChecks() []Check {
 					switch {
 					case a == nil: // others tell of silence: it repeats no id, and no wrong one
 						c.left(req)
-					case !wire.Equal(a.ID, req.ID):
-						c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
+					case !wire.Equal(a.ID, req.ID): // told of
 					default:
 						c.Saw()
 					}
@@ -125,12 +126,17 @@ func envelopeChecks() []Check {
 			ID: "error-id-echo", Title: "an error repeats the id of its request", Layer: JSONRPC,
 			Requirements: []string{"legacy/jsonrpc-error-id-unless-unreadable", "modern/jsonrpc-error-id-echo"},
 			Judge: func(c *Case) {
+				c.strayed(false, true)
+				c.respelt(false, true)
 				s := c.Step("unknown-method")
 				if s == nil {
 					return
 				}
 				for _, req := range s.Sent() {
 					a := req.Trace.Answer(req)
+					if req.Trace.astray(req) != nil {
+						continue // told of
+					}
 					if stray := req.Trace.unattributed(req.Index, s.to); a == nil && len(stray) > 0 {
 						c.Broken(stray[0], "id "+text(req.ID), "id "+text(stray[0].ID))
 						continue
@@ -139,8 +145,6 @@ func envelopeChecks() []Check {
 					case a == nil:
 					case a.Failed() && wire.Equal(a.ID, req.ID):
 						c.Saw()
-					case a.Failed():
-						c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
 					}
 				}
 			},
@@ -170,7 +174,7 @@ func envelopeChecks() []Check {
 		},
 		{
 			ID: "response-one-of", Title: "a response has either a result or an error", Layer: JSONRPC,
-			Requirements: []string{"legacy/jsonrpc-response-one-of", "legacy/jsonrpc-response-not-both", "modern/jsonrpc-result-xor-error"},
+			Requirements: []string{"legacy/jsonrpc-response-one-of", "legacy/jsonrpc-response-not-both", "modern/jsonrpc-result-xor-error", "modern/jsonrpc-result-member"},
 			Judge: func(c *Case) {
 				c.each(func(f *Frame) {
 					switch {
@@ -197,7 +201,7 @@ func envelopeChecks() []Check {
 		},
 		{
 			ID: "error-members", Title: "an error has a code and a message", Layer: JSONRPC,
-			Requirements: []string{"legacy/jsonrpc-error-code-and-message", "modern/jsonrpc-error-members"},
+			Requirements: []string{"legacy/jsonrpc-error-code-and-message", "legacy/jsonrpc-envelope", "modern/jsonrpc-error-members"},
 			Judge: func(c *Case) {
 				c.each(func(f *Frame) {
 					if !f.Failed() {
@@ -291,6 +295,9 @@ func envelopeChecks() []Check {
 						_, integer := f.ID.Int()
 						c.want(f, integer || f.ID.Kind() == wire.KindString, "a string or an integer as id", text(f.ID))
 					}
+					if f.Kind == KindNotification && !isNotification(f.Method) && c.protocol().Knows(f.Method) {
+						c.Broken(f, "a string or an integer as id of a request", "no id")
+					}
 				})
 			},
 		},
@@ -368,11 +375,26 @@ func envelopeChecks() []Check {
 }
 
 // strayed tells of requests that were answered under an id which no request
-// had.
-func (c *Case) strayed() {
+// had, or, by an error, under none: by results, by errors, or by both.
+func (c *Case) strayed(results, errors bool) {
 	for _, t := range c.Traces() {
 		for req := range t.visit(t.sent) {
-			if a := t.astray(req); a != nil {
+			if a := t.astray(req); a != nil && (a.Failed() && errors || !a.Failed() && results) {
+				c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
+			}
+		}
+	}
+}
+
+// respelt tells of answers whose id no request had, and one had but for its JSON
+// type.
+func (c *Case) respelt(results, errors bool) {
+	for _, t := range c.Traces() {
+		for req := range t.visit(t.sent) {
+			if req.Kind != KindRequest || !usableID(req.ID) {
+				continue
+			}
+			if a := t.Answer(req); a != nil && idKey(a.ID) != idKey(req.ID) && len(t.asked[idKey(a.ID)]) == 0 && (a.Failed() && errors || !a.Failed() && results) {
 				c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
 			}
 		}
@@ -386,6 +408,8 @@ func (c *Case) unanswered(t *Trace, but *Step) {
 	for req := range t.visit(t.sent) {
 		switch {
 		case req.Kind != KindRequest, but != nil && t == but.Trace && but.holds(req.Index):
+		case t.dropped(req) != "":
+			c.Broken(req, "an answer to this request", "none: "+t.dropped(req))
 		case !t.noted(noteSilent + string(req.ID)), t.Answer(req) != nil, t.astray(req) != nil:
 		default:
 			c.Broken(req, "an answer to this request", "none, although the server answered a later one")
@@ -411,6 +435,15 @@ func (c *Case) unanswered(t *Trace, but *Step) {
 	case !b.hung:
 		c.Tolerated(t.frameAt(b.at), "a server that works as long as its client needs it", b.how+" between two requests")
 	}
+}
+
+// dropped says how HTTP took a proper request and brought no answer to it, ""
+// for any other. One that was refused by its status is told of elsewhere.
+func (t *Trace) dropped(req *Frame) string {
+	if x := t.carried[req.Exchange]; x == nil || x.status >= 300 || !req.proper() || t.astray(req) != nil {
+		return ""
+	}
+	return t.withoutAnswer(req)
 }
 
 // flooded tells of a server that wrote so much that sessions had to be ended.
