@@ -13,6 +13,8 @@ import (
 	"github.com/goldwire/goldwire/conformance/client"
 	"github.com/goldwire/goldwire/conformance/result"
 	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/runtime/revision"
+	"github.com/goldwire/goldwire/runtime/wire"
 )
 
 // ErrNoSession says that a recording holds no session of a known revision.
@@ -56,7 +58,11 @@ func Lint(recs []*transcript.Recording, side catalogue.Side, o Options) (*result
 				revs = append(revs, rev)
 			}
 			own := s.Get(fieldProfile) != ""
+			var apart *check.Trace // the same with its batches taken apart
 			if !own {
+				if members := unbatch(s); members != nil {
+					apart = check.NewTrace(mark(members))
+				}
 				s = mark(s)
 			}
 			sides := []catalogue.Side{catalogue.Server, catalogue.Client}
@@ -77,6 +83,9 @@ func Lint(recs []*transcript.Recording, side catalogue.Side, o Options) (*result
 					continue
 				}
 				traces[at] = append(traces[at], t)
+				if apart != nil && one == catalogue.Server { // the checks of clients look into batches themselves
+					traces[at] = append(traces[at], apart)
+				}
 			}
 		}
 	}
@@ -142,6 +151,42 @@ func plainly(results []result.Check) {
 		}
 		c.Frames = slices.DeleteFunc(c.Frames, func(f result.Frame) bool { return strings.HasPrefix(f.Text, "! probe ") })
 	}
+}
+
+// unbatch gives a recording of a revision that has batches with each member of
+// one as a line of its own, without what the carrier said; nil where there is no
+// batch.
+func unbatch(rec *transcript.Recording) *transcript.Recording {
+	if rules, ok := revision.For(rec.Get(transcript.FieldRevision)); !ok || !rules.Batch {
+		return nil
+	}
+	out := &transcript.Recording{Fields: rec.Fields}
+	found := false
+	for i := range rec.Events {
+		e := rec.Events[i]
+		if e.Carrier {
+			continue
+		}
+		e.Exchange = 0
+		data := bytes.TrimSpace(e.Data)
+		if !e.Message() || len(data) == 0 || data[0] != '[' {
+			out.Events = append(out.Events, e)
+			continue
+		}
+		v, err := wire.ParseRaw(data)
+		if err != nil {
+			out.Events = append(out.Events, e)
+			continue
+		}
+		for m := range v.Elems() {
+			e.Data, found = m, true
+			out.Events = append(out.Events, e)
+		}
+	}
+	if !found {
+		return nil
+	}
+	return out
 }
 
 // mark names the steps of a recording that no probe made, check.StepRecorded but
