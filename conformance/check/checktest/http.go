@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"slices"
@@ -78,6 +80,7 @@ type Fault struct {
 	SharedIDs    bool // each stream numbers its events from one
 	NoCancel     bool // a stateless request goes on when its stream is closed
 	MaxListen    int  // subscriptions that are taken before the server is full, those that were closed included; 0 = no limit
+	Everywhere   bool // it is there at every address of its machine
 	listens      int
 }
 
@@ -591,7 +594,7 @@ func (s *session) route(line string) {
 			to = s.gets[len(s.gets)-1]
 		}
 	case reply:
-	case unasked(method) || to == nil || f.ProgressGET && method == "notifications/progress" && len(s.gets) > 0:
+	case unasked(method) || strings.Contains(line, "related-task") || to == nil || f.ProgressGET && method == "notifications/progress" && len(s.gets) > 0:
 		if f.Broadcast && to != nil {
 			to.add(line, false)
 		}
@@ -905,17 +908,41 @@ func (st *stream) hangUp(w http.ResponseWriter) {
 	_, _ = io.WriteString(w, "retry: 20\n"+st.text(0))
 }
 
-// Listen gives a listener in memory, and what dials it. Both may be used in a
-// synctest bubble.
-func Listen() (net.Listener, func(ctx context.Context, network, addr string) (net.Conn, error)) {
-	l := &memory{conns: make(chan net.Conn), closed: make(chan struct{})}
-	return l, l.dial
+// Running is an HTTP server in memory.
+type Running struct {
+	// Dial connects to the server at any port of this machine, and at the host
+	// mcp.test.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	server *http.Server
+	served chan struct{}
 }
 
+// Start runs the server in memory, until it is closed. It can be used in a
+// synctest bubble.
+func (h *HTTP) Start() *Running {
+	l := &memory{conns: make(chan net.Conn), closed: make(chan struct{}), everywhere: h.Fault.Everywhere}
+	r := &Running{Dial: l.dial, served: make(chan struct{})}
+	r.server = &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
+	go func() {
+		defer close(r.served)
+		_ = r.server.Serve(l)
+	}()
+	return r
+}
+
+// Close ends the server and its connections.
+func (r *Running) Close() {
+	_ = r.server.Close()
+	<-r.served
+}
+
+// memory is a listener without a network.
 type memory struct {
-	conns  chan net.Conn
-	once   sync.Once
-	closed chan struct{}
+	conns      chan net.Conn
+	once       sync.Once
+	closed     chan struct{}
+	everywhere bool
 }
 
 func (l *memory) Accept() (net.Conn, error) {
@@ -934,7 +961,14 @@ func (l *memory) Close() error {
 
 func (l *memory) Addr() net.Addr { return memoryAddr{} }
 
-func (l *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (l *memory) dial(ctx context.Context, _, addr string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	if host != "127.0.0.1" && host != "mcp.test" && !l.everywhere {
+		return nil, &net.OpError{Op: "dial", Net: "memory", Err: errors.New("connection refused")}
+	}
 	near, far := net.Pipe()
 	select {
 	case l.conns <- far:

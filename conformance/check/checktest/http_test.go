@@ -17,13 +17,11 @@ import (
 // serving runs h in memory and gives a client of it.
 func serving(t *testing.T, h *checktest.HTTP) *http.Client {
 	t.Helper()
-	l, dial := checktest.Listen()
-	s := &http.Server{Handler: h}
-	go func() { _ = s.Serve(l) }()
-	tr := &http.Transport{DialContext: dial}
+	s := h.Start()
+	tr := &http.Transport{DialContext: s.Dial}
 	t.Cleanup(func() {
 		tr.CloseIdleConnections()
-		require.NoError(t, s.Close())
+		s.Close()
 	})
 	return &http.Client{Transport: tr}
 }
