@@ -239,9 +239,6 @@ func (t *Trace) repeated(req *Frame) bool {
 		vs := x.Header[header]
 		return value != "" && len(vs) == 1 && (vs[0] == headerText(value))
 	}
-	if req.Method == "tools/call" {
-		return false // what else a tool wants to be repeated is judged elsewhere
-	}
 	version, _ := req.meta(metaVersion).Str()
 	name, named := mirrored(req)
 	return same("mcp-protocol-version", version) && same("mcp-method", req.Method) && (!named || same("mcp-name", name))

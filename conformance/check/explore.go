@@ -107,7 +107,17 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 	// A server that was gone before it was asked has answered nothing.
 	if f != nil && s.wait(wait, func() bool { return s.isSettled(f) }) && s.AnswerTo(f) != nil {
 		x.Answered = true
-		x.Speaks = append(x.Speaks, discovered(s.AnswerTo(f))...)
+		found := discovered(s.AnswerTo(f))
+		if a := s.AnswerTo(f); len(found) == 0 && a.OK() && a.Result.Get("capabilities").Kind() == wire.KindObject {
+			// It serves the request and does not list the version: it may have
+			// forgotten to, or mean it.
+			s.Step("discover/unlisted")
+			list := s.Ask("tools/list", "")
+			if s.Await(list); s.speaksAll(list) {
+				found = []string{firstModern}
+			}
+		}
+		x.Speaks = append(x.Speaks, found...)
 	}
 	x.Traces = append(x.Traces, s.Close())
 	if why := x.unreachable(); why != "" {
@@ -204,11 +214,14 @@ func discovered(a *Frame) []string {
 			out = append(out, rev)
 		}
 	}
-	// A server that serves the request but forgets to list it speaks it too.
-	if a.OK() && a.Result.Get("capabilities").Kind() == wire.KindObject {
-		out = append(out, firstModern)
-	}
 	return out
+}
+
+// speaksAll reports whether a request was not refused because of its version.
+func (s *Session) speaksAll(req *Frame) bool {
+	a := s.AnswerTo(req)
+	code, _ := a.Code()
+	return a != nil && code != -32022
 }
 
 func (f *Frame) result() wire.Raw {

@@ -210,6 +210,7 @@ type httpLink struct {
 	version   string // agreed on by initialize
 	postTo    string // HTTP+SSE: where messages are posted to; "" until the server said so
 	streaming bool   // the GET stream was asked for
+	stream    int    // its exchange
 	closed    bool
 	cancels   map[int]context.CancelFunc
 	working   map[int]bool // exchanges that something may still come of
@@ -580,6 +581,9 @@ func (l *httpLink) listen() {
 		return
 	}
 	if n := l.begin(HTTPRequest{Method: http.MethodGet}); n != 0 {
+		s.mu.Lock()
+		l.stream = n
+		s.mu.Unlock()
 		s.wait(s.limits.Grace, func() bool { return !l.working[n] || s.trace.carried[n].status != 0 })
 	}
 }
@@ -686,6 +690,20 @@ func (s *Session) CloseExchange(number int) {
 	if s.http != nil {
 		s.http.closeExchange(number)
 	}
+}
+
+// Listening is the exchange of the stream that the session itself has opened by
+// GET, 0 where it has none, or where it is over.
+func (s *Session) Listening() int {
+	if s.http == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.http.working[s.http.stream] {
+		return 0
+	}
+	return s.http.stream
 }
 
 // SessionID is the id that the server gave the session, "" for none.
