@@ -57,8 +57,10 @@ type Exchange interface {
 // Expecting is an Exchange that likes to hear that its frame is a request, and
 // about to be handled: the reply is going to be an answer, which may take its time.
 type Expecting interface {
-	// Expect is called before the handler is, and at most once.
-	Expect()
+	// Expect is called before the handler is, and at most once. params are nil
+	// where they were not decoded yet. An error refuses the request, and is its
+	// answer.
+	Expect(method string, params any) *Error
 }
 
 // Receiver takes what a carrier reads. A *Conn is one.

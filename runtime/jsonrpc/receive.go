@@ -602,10 +602,14 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 		c.refuse(ex, env, err)
 		return nil, nil
 	}
+	var e *entry
+	var err *Error
 	if x, ok := ex.(Expecting); ok {
-		x.Expect()
+		err = x.Expect(env.method, env.decoded)
 	}
-	e, err := c.prepare(in, env)
+	if err == nil {
+		e, err = c.prepare(in, env)
+	}
 	if err != nil {
 		c.uninitialized(in)
 		in.inline = c.side == ClientSide

@@ -35,14 +35,57 @@ type head struct {
 	version  string
 	params   wire.Raw
 	name     wire.Raw // the params' first member of that name; nil where it was not looked for
+	message  []byte   // to look up members of the params in, where params is not set
 }
 
 // member is a member of the params.
 func (hd *head) member(name string) wire.Raw {
-	if name == "name" && hd.name != nil {
+	switch {
+	case name == "name" && hd.name != nil:
 		return hd.name
+	case hd.message == nil:
+		return hd.params.Get(name)
 	}
-	return hd.params.Get(name)
+	v := paramOf(hd.message, name)
+	if name == "name" {
+		hd.name = v
+	}
+	return v
+}
+
+// paramOf looks up a member of the params of a valid message, without reading
+// what comes after it.
+func paramOf(data []byte, name string) (v wire.Raw) {
+	d := headDecs.Get().(*wire.Dec)
+	d.Reset(data, wire.Options{Alias: true, MaxDepth: wire.HardMaxDepth})
+	for _, want := range [...]string{"params", name} {
+		v = nil
+		if d.ObjBegin() != nil {
+			break
+		}
+		for {
+			k, done, err := d.Key()
+			if err != nil || done {
+				break
+			}
+			if string(k) == want {
+				v = data // found
+				break
+			}
+			if _, err := d.Raw(); err != nil {
+				break
+			}
+		}
+		if v == nil {
+			break
+		}
+	}
+	if v != nil {
+		v, _ = d.Raw()
+	}
+	d.Reset(nil, wire.Options{})
+	headDecs.Put(d)
+	return v
 }
 
 // request reports whether the message wants an answer.

@@ -60,7 +60,7 @@ func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) er
 			h.log.Warn("the header parameters of a tool are not known", "err", err)
 			return errToolsUnknown
 		}
-		return params.Check(hdr, hd.params.Get("arguments"))
+		return params.Check(hdr, hd.member("arguments"))
 	}
 	now := h.now()
 	t := h.params.get(ctx)
@@ -91,7 +91,7 @@ func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) er
 
 func (t *paramTable) check(tool wire.Raw, hdr http.Header, hd *head) error {
 	if params := t.of(tool); len(params) > 0 {
-		return params.Check(hdr, hd.params.Get("arguments"))
+		return params.Check(hdr, hd.member("arguments"))
 	}
 	return nil
 }

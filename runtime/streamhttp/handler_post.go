@@ -29,7 +29,9 @@ type post struct {
 	fresh   bool // it begins the session
 	apart   bool // it is handled on a goroutine of its own
 	listen  bool
+	unheld  bool // no header has been held against the message, of a stateless revision
 	valid   bool // a request which has come so far that it is registered
+	refused int  // the status when its headers refuse it
 	held    int  // bytes of Handler.buffered
 	patient bool // it becomes a stream when it takes long
 	late    bool // the time that the HTTP server gives the answer may be over
@@ -152,6 +154,10 @@ func (p *post) route(data []byte) bool {
 		p.conn = p.s.conn
 		return true
 	}
+	if p.h.plainlyModern(p.r.Header, data) {
+		p.conn, p.unheld = p.h.stateless.Fork(nil), true
+		return true
+	}
 	switch p.head(); {
 	case !p.hd.valid && !p.hd.batch && len(p.r.Header[HeaderSessionID]) == 0:
 		// What is wrong with it does not depend on the era.
@@ -199,6 +205,13 @@ func (h *Handler) plainlyLegacy(hdr http.Header, data []byte) bool {
 		return false
 	}
 	return !(&jsonrpc.Peek{Data: data}).MaySayItAll()
+}
+
+// plainlyModern reports the same of a message of the stateless revision. Its
+// headers are held against it when the connection has read it.
+func (h *Handler) plainlyModern(hdr http.Header, data []byte) bool {
+	v := hdr[HeaderProtocolVersion]
+	return h.modern != nil && len(v) == 1 && v[0] == h.modern.Revision() && len(data) > 0 && data[0] == '{'
 }
 
 // release forgets the request.
@@ -343,7 +356,7 @@ func (p *post) routeModern() bool {
 	case hd.batch:
 		e = jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "one message at a time: there are no batches")
 	case hd.valid && hd.answer:
-		e = jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "an answer to nothing that was asked")
+		e = errNothingAsked()
 	case hd.request():
 		e = p.h.checkHeaders(p.ctx, p.r.Header, hd)
 	}
@@ -352,15 +365,23 @@ func (p *post) routeModern() bool {
 		if hd.answer {
 			id = jsonrpc.ID{}
 		}
-		status := http.StatusBadRequest
-		if e.Code == jsonrpc.CodeInternalError || e.Code > -32000 { // the server cannot say; it may do better soon
-			status = http.StatusServiceUnavailable
-		}
-		p.h.refuse(p.w, p.r, status, id, e)
+		p.h.refuse(p.w, p.r, refusalStatus(e), id, e)
 		return false
 	}
 	p.listen = hd.method == methodListen
 	return true
+}
+
+func errNothingAsked() *jsonrpc.Error {
+	return jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "an answer to nothing that was asked")
+}
+
+// refusalStatus is that of a request which checkHeaders refuses.
+func refusalStatus(e *jsonrpc.Error) int {
+	if e.Code == jsonrpc.CodeInternalError || e.Code > -32000 { // the server cannot say; it may do better soon
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusBadRequest
 }
 
 // routeLegacy finds the session of a message, or makes the one that it begins.
@@ -417,16 +438,28 @@ func (p *post) mayBeLate() {
 	_ = http.NewResponseController(p.w).SetWriteDeadline(time.Time{})
 }
 
-// Expect is called by the connection before the request is handled: the answer
-// may take its time.
-func (p *post) Expect() {
+// Expect is called by the connection before the request is handled: its headers
+// are held against it, and then the answer may take its time.
+func (p *post) Expect(method string, params any) *jsonrpc.Error {
 	p.valid = true
+	if p.unheld {
+		if x, ok := params.(interface{ Metadata() jsonrpc.Metadata }); ok {
+			p.hd, p.data = head{valid: true, method: method, stated: true, complete: true, version: x.Metadata().ProtocolVersion, message: p.data}, nil
+		}
+		p.unheld, p.listen = false, method == methodListen
+		if e := p.h.checkHeaders(p.ctx, p.r.Header, p.head()); e != nil {
+			p.refused = refusalStatus(e)
+			p.h.log.Debug("request refused", "method", p.r.Method, "status", p.refused, "reason", e.Message)
+			return e
+		}
+	}
 	p.patient = p.h.o.KeepAlive > 0 && !p.fresh && (p.want.events || p.want.lines)
 	if p.patient {
 		p.phase.CompareAndSwap(handling, patient)
 	} else if !p.late && !p.apart { // there may be no response any more
 		p.mayBeLate()
 	}
+	return nil
 }
 
 // wait returns when the message is answered, a stream is open, or the client
@@ -594,6 +627,10 @@ func (p *post) Detach() {}
 // answer writes a body that is one JSON text, or none. p.mu is held.
 func (p *post) answer(status int, f jsonrpc.Frame) {
 	if len(f.Data) == 0 {
+		if p.unheld && p.hd.valid && p.hd.answer {
+			p.h.refuse(p.w, p.r, http.StatusBadRequest, jsonrpc.ID{}, errNothingAsked())
+			return
+		}
 		p.w.WriteHeader(status)
 		return
 	}
@@ -632,6 +669,9 @@ func (p *post) status(f jsonrpc.Frame) int {
 		}
 		return http.StatusBadRequest // nothing that could be answered
 	}
+	if p.refused != 0 {
+		return p.refused
+	}
 	switch f.Code {
 	case 0:
 		return http.StatusOK
@@ -649,7 +689,7 @@ func (p *post) status(f jsonrpc.Frame) int {
 	case jsonrpc.CodeHeaderMismatch, jsonrpc.CodeMissingClientCapability, jsonrpc.CodeUnsupportedProtocolVersion:
 		return http.StatusBadRequest
 	case jsonrpc.CodeInvalidParams:
-		if !p.hd.complete {
+		if !p.head().complete {
 			return http.StatusBadRequest
 		}
 	}
