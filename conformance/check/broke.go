@@ -196,7 +196,7 @@ func (t *Trace) toNotifications() []*Frame {
 				if p.ID != nil && p.Kind != KindResponse {
 					known[looseID(p.ID)] = true
 				}
-			case p.Kind != KindResponse, last == nil, usableID(p.ID) && known[looseID(p.ID)], meant[f], t.readBroken(f.Index):
+			case p.Kind != KindResponse, last == nil, t.refusal(p), usableID(p.ID) && known[looseID(p.ID)], meant[f], t.readBroken(f.Index):
 			default:
 				out = append(out, p)
 			}

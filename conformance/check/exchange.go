@@ -211,6 +211,13 @@ func (t *Trace) refusedByStatus(f *Frame) bool {
 	return x != nil && t.withoutAnswer(f) != "" && x.status >= 400 && x.status < 500
 }
 
+// refusal reports whether a message came with a status by which HTTP refuses
+// what it was sent: it says why, and answers no notification.
+func (t *Trace) refusal(f *Frame) bool {
+	x := t.carried[f.Exchange]
+	return x != nil && f.FromServer && f.Failed() && noID(f.ID) && x.status >= 400
+}
+
 // dealtWith reports whether HTTP said that the server has dealt with what it
 // was sent, whatever came of it.
 func (t *Trace) dealtWith(f *Frame) bool {
@@ -227,9 +234,12 @@ func (t *Trace) cancelledAt(req *Frame) int {
 	return -1
 }
 
+// usual are the headers of a request that has nothing odd about it.
+var usual = []string{"content-type", "accept", "authorization", "mcp-protocol-version", "mcp-method", "mcp-name"}
+
 // repeated reports whether the headers of the POST that carried a request of a
-// stateless revision repeat what its body says, as they have to. A header
-// cannot repeat what is empty, of another type, or not there.
+// stateless revision repeat what its body says, as they have to, and say nothing
+// else. A header cannot repeat what is empty, of another type, or not there.
 func (t *Trace) repeated(req *Frame) bool {
 	x := t.ExchangeOf(req)
 	if x == nil {
@@ -238,6 +248,11 @@ func (t *Trace) repeated(req *Frame) bool {
 	same := func(header, value string) bool {
 		vs := x.Header[header]
 		return value != "" && len(vs) == 1 && (vs[0] == headerText(value))
+	}
+	for header := range x.Header {
+		if !slices.Contains(usual, header) && !strings.HasPrefix(header, "mcp-param-") {
+			return false
+		}
 	}
 	version, _ := req.meta(metaVersion).Str()
 	name, named := mirrored(req)
@@ -271,6 +286,7 @@ func (t *Trace) carriedAt(i int) *carried {
 const (
 	linesBefore = 24
 	linesAfter  = 16
+	linesAround = 3 // in a stream of messages that have nothing to do with each other
 )
 
 // exchangeAround are the lines of the exchange that carried f, with the request
@@ -278,6 +294,13 @@ const (
 func (t *Trace) exchangeAround(f *Frame) []int {
 	x := t.carriedAt(f.Index)
 	at, _ := slices.BinarySearch(x.events, f.Index)
+	if x.request == nil && at > linesAround { // a stream that is nobody's answer
+		out := slices.Clone(x.events[at-linesAround : min(len(x.events), at+linesAround)])
+		if req := t.Request(f); f.FromServer && req != nil && t.carried[req.Exchange] != nil {
+			out = append(out, t.carried[req.Exchange].head()...)
+		}
+		return append(out, x.events[0])
+	}
 	out := slices.Clone(x.events[max(0, at-linesBefore):min(len(x.events), at+linesAfter)])
 	if at > linesBefore { // how it began is seen all the same
 		out = append(out, x.head()...)

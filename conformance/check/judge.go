@@ -57,7 +57,7 @@ func (c *Case) Unanswered(step string) {
 	}
 	found := false
 	for _, f := range s.Got() {
-		if f.Kind == KindResponse && noID(f.ID) {
+		if f.Kind == KindResponse && noID(f.ID) && !f.Trace.refusal(f) {
 			c.Broken(f, "no answer", stray(f))
 			found = true
 		}
@@ -80,7 +80,7 @@ func (c *Case) Unanswered(step string) {
 // nothing.
 func (c *Case) answersAny() bool {
 	return slices.ContainsFunc(c.stepsOf(unknownNotification), func(s *Step) bool {
-		return slices.ContainsFunc(s.Got(), func(f *Frame) bool { return f.Kind == KindResponse && noID(f.ID) })
+		return slices.ContainsFunc(s.Got(), func(f *Frame) bool { return f.Kind == KindResponse && noID(f.ID) && !f.Trace.refusal(f) })
 	})
 }
 

@@ -115,7 +115,8 @@ func envelopeChecks() []Check {
 					switch {
 					case a == nil: // others tell of silence: it repeats no id, and no wrong one
 						c.left(req)
-					case !wire.Equal(a.ID, req.ID): // told of
+					case !wire.Equal(a.ID, req.ID):
+						c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
 					default:
 						c.Saw()
 					}
@@ -380,7 +381,11 @@ func (c *Case) strayed(results, errors bool) {
 	for _, t := range c.Traces() {
 		for req := range t.visit(t.sent) {
 			if a := t.astray(req); a != nil && (a.Failed() && errors || !a.Failed() && results) {
-				c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
+				if noID(a.ID) { // over HTTP, where the status refuses and the body may say why
+					c.Tolerated(a, "id "+text(req.ID), "id "+text(a.ID))
+				} else {
+					c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
+				}
 			}
 		}
 	}
@@ -440,10 +445,20 @@ func (c *Case) unanswered(t *Trace, but *Step) {
 // dropped says how HTTP took a proper request and brought no answer to it, ""
 // for any other. One that was refused by its status is told of elsewhere.
 func (t *Trace) dropped(req *Frame) string {
-	if x := t.carried[req.Exchange]; x == nil || x.status >= 300 || !req.proper() || t.astray(req) != nil {
+	if x := t.carried[req.Exchange]; x == nil || x.status >= 300 || !req.proper() || t.astray(req) != nil || t.wasCancelled(req) {
 		return ""
 	}
 	return t.withoutAnswer(req)
+}
+
+// wasCancelled reports whether the client cancelled a request by a notification.
+func (t *Trace) wasCancelled(req *Frame) bool {
+	for f := range t.visit(between(t.sent, req.Index+1, -1)) {
+		if f.Kind == KindNotification && f.Method == methodCancelled && f.Param("requestId") != nil && idKey(f.Param("requestId")) == idKey(req.ID) {
+			return true
+		}
+	}
+	return false
 }
 
 // flooded tells of a server that wrote so much that sessions had to be ended.
