@@ -17,27 +17,31 @@ import (
 // the context of whoever handles it. The message is handled on the goroutine
 // of the HTTP request, or, where a call may outlive that, on one of its own.
 type post struct {
-	h       *Handler
-	w       http.ResponseWriter
-	r       *http.Request
-	ctx     context.Context // of r
-	conn    *jsonrpc.Conn
-	s       *serverSession // nil in stateless revisions
-	want    acceptance
-	data    []byte // the message while hd has not been read
-	hd      head
-	fresh   bool // it begins the session
-	apart   bool // it is handled on a goroutine of its own
-	listen  bool
-	unheld  bool // no header has been held against the message, of a stateless revision
-	valid   bool // a request which has come so far that it is registered
-	refused int  // the status when its headers refuse it
-	held    int  // bytes of Handler.buffered
-	patient bool // it becomes a stream when it takes long
-	late    bool // the time that the HTTP server gives the answer may be over
+	h    *Handler
+	w    http.ResponseWriter
+	r    *http.Request
+	ctx  context.Context // of r
+	conn *jsonrpc.Conn
+	s    *serverSession // nil in stateless revisions
+	data []byte         // the message, until a stream stays open
+	hd   *head          // of data, nil until somebody asks: see head
+	held int            // bytes of Handler.buffered
 
-	phase atomic.Uint32                // how far it is, for whoever watches
-	live  atomic.Pointer[jsonrpc.Conn] // conn, of a stateless request, for whoever ends it
+	headers [2]string // of an answer that is one JSON text
+
+	phase    atomic.Uint32 // how far it is, for whoever watches
+	refused  uint16        // the status when its headers refuse it
+	want     acceptance
+	fresh    bool // it begins the session
+	apart    bool // it is handled on a goroutine of its own
+	listen   bool
+	unheld   bool // no header has been held against the message, of a stateless revision
+	valid    bool // a request which has come so far that it is registered
+	complete bool // then: its _meta has all that it needs in a stateless revision
+	patient  bool // it becomes a stream when it takes long
+	late     bool // the time that the HTTP server gives the answer may be over
+
+	live atomic.Pointer[jsonrpc.Conn] // conn, of a stateless request, for whoever ends it
 
 	// Guarded by Handler.mu.
 	prev, next *post
@@ -49,8 +53,6 @@ type post struct {
 	out    *outlet
 	stream *eventStream
 	wake   chan struct{} // of the request's goroutine, which waits for out or done
-
-	headers [2]string // of an answer that is one JSON text
 }
 
 // The phases of a post.
@@ -116,7 +118,7 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) (o *outlet) 
 		}
 		return nil
 	case o.stay(p.ctx, p.finish):
-		p.hd, p.data = head{}, nil // they hold the message, and the stream may last
+		p.hd, p.data = nil, nil // they hold the message, and the stream may last
 		return o
 	}
 	out := o
@@ -158,15 +160,15 @@ func (p *post) route(data []byte) bool {
 		p.conn, p.unheld = p.h.stateless.Fork(nil), true
 		return true
 	}
-	switch p.head(); {
-	case !p.hd.valid && !p.hd.batch && len(p.r.Header[HeaderSessionID]) == 0:
+	switch hd := p.head(); {
+	case !hd.valid && !hd.batch && len(p.r.Header[HeaderSessionID]) == 0:
 		// What is wrong with it does not depend on the era.
 		p.conn = p.h.refusing.Fork(nil)
-	case p.h.isModern(p.r.Header, &p.hd):
+	case p.h.isModern(p.r.Header, hd):
 		if !p.routeModern() {
 			return false
 		}
-		if p.conn = p.h.stateless; !p.hd.valid { // no header was held against it
+		if p.conn = p.h.stateless; !hd.valid { // no header was held against it
 			p.conn = p.h.refusing
 		}
 		p.conn = p.conn.Fork(nil)
@@ -178,10 +180,11 @@ func (p *post) route(data []byte) bool {
 
 // head is what the carrier has to know of the message.
 func (p *post) head() *head {
-	if p.data != nil {
-		p.hd, p.data = readHead(p.data), nil
+	if p.hd == nil {
+		p.hd = new(head)
+		*p.hd = readHead(p.data)
 	}
-	return &p.hd
+	return p.hd
 }
 
 // id is that of the message, for who refuses it; none for a nil p.
@@ -350,7 +353,7 @@ func (h *Handler) isModern(hdr http.Header, hd *head) bool {
 // routeModern holds a message of the stateless revision against what that
 // asks of it over HTTP.
 func (p *post) routeModern() bool {
-	hd := &p.hd
+	hd := p.head()
 	var e *jsonrpc.Error
 	switch {
 	case hd.batch:
@@ -386,7 +389,7 @@ func refusalStatus(e *jsonrpc.Error) int {
 
 // routeLegacy finds the session of a message, or makes the one that it begins.
 func (p *post) routeLegacy() bool {
-	h, hd := p.h, &p.hd
+	h, hd := p.h, p.head()
 	if len(p.r.Header[HeaderSessionID]) == 0 {
 		version := first(p.r.Header[HeaderProtocolVersion])
 		switch {
@@ -410,7 +413,7 @@ func (p *post) routeLegacy() bool {
 // handle lets the connection handle the message.
 func (p *post) handle(data []byte) {
 	f := jsonrpc.Frame{Data: data, Owned: true, Header: p.r.Header}
-	if p.hd.batch || p.apart && p.h.o.KeepAlive <= 0 || p.h.now()-p.began > slowBody {
+	if p.hd != nil && p.hd.batch || p.apart && p.h.o.KeepAlive <= 0 || p.h.now()-p.began > slowBody {
 		p.mayBeLate()
 	}
 	// The wait for the body may have been bounded just as its end came.
@@ -443,12 +446,16 @@ func (p *post) mayBeLate() {
 func (p *post) Expect(method string, params any) *jsonrpc.Error {
 	p.valid = true
 	if p.unheld {
-		if x, ok := params.(interface{ Metadata() jsonrpc.Metadata }); ok {
-			p.hd, p.data = head{valid: true, method: method, stated: true, complete: true, version: x.Metadata().ProtocolVersion, message: p.data}, nil
-		}
 		p.unheld, p.listen = false, method == methodListen
-		if e := p.h.checkHeaders(p.ctx, p.r.Header, p.head()); e != nil {
-			p.refused = refusalStatus(e)
+		var hd head
+		if x, ok := params.(interface{ Metadata() jsonrpc.Metadata }); ok {
+			hd = head{valid: true, method: method, stated: true, complete: true, version: x.Metadata().ProtocolVersion, message: p.data}
+		} else {
+			hd = readHead(p.data)
+		}
+		p.complete = hd.complete
+		if e := p.h.checkHeaders(p.ctx, p.r.Header, &hd); e != nil {
+			p.refused = uint16(refusalStatus(e))
 			p.h.log.Debug("request refused", "method", p.r.Method, "status", p.refused, "reason", e.Message)
 			return e
 		}
@@ -627,7 +634,7 @@ func (p *post) Detach() {}
 // answer writes a body that is one JSON text, or none. p.mu is held.
 func (p *post) answer(status int, f jsonrpc.Frame) {
 	if len(f.Data) == 0 {
-		if p.unheld && p.hd.valid && p.hd.answer {
+		if p.unheld && p.head().valid && p.head().answer {
 			p.h.refuse(p.w, p.r, http.StatusBadRequest, jsonrpc.ID{}, errNothingAsked())
 			return
 		}
@@ -636,7 +643,7 @@ func (p *post) answer(status int, f jsonrpc.Frame) {
 	}
 	if p.fresh && f.Code == 0 {
 		if !p.h.admit(p.s) {
-			p.h.refuse(p.w, p.r, http.StatusServiceUnavailable, p.hd.id, &jsonrpc.Error{Code: jsonrpc.CodeOverloaded, Message: "too many sessions"})
+			p.h.refuse(p.w, p.r, http.StatusServiceUnavailable, p.id(), &jsonrpc.Error{Code: jsonrpc.CodeOverloaded, Message: "too many sessions"})
 			return
 		}
 		p.w.Header()[HeaderSessionID] = []string{p.s.id}
@@ -664,13 +671,13 @@ const largeAnswer = 32 << 10
 // status is the HTTP status of an answer.
 func (p *post) status(f jsonrpc.Frame) int {
 	if len(f.Data) == 0 {
-		if hd := p.head(); p.valid || hd.valid || hd.batch {
+		if p.valid || p.head().valid || p.head().batch {
 			return http.StatusAccepted
 		}
 		return http.StatusBadRequest // nothing that could be answered
 	}
 	if p.refused != 0 {
-		return p.refused
+		return int(p.refused)
 	}
 	switch f.Code {
 	case 0:
@@ -689,7 +696,7 @@ func (p *post) status(f jsonrpc.Frame) int {
 	case jsonrpc.CodeHeaderMismatch, jsonrpc.CodeMissingClientCapability, jsonrpc.CodeUnsupportedProtocolVersion:
 		return http.StatusBadRequest
 	case jsonrpc.CodeInvalidParams:
-		if !p.head().complete {
+		if !p.complete && !p.head().complete {
 			return http.StatusBadRequest
 		}
 	}
