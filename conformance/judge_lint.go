@@ -44,7 +44,8 @@ func Lint(recs []*transcript.Recording, side catalogue.Side, o Options) (*result
 	var revs []string
 	unknown := 0
 	for _, rec := range recs {
-		for _, s := range Sessions(rec) {
+		parts, attempts := sessions(rec)
+		for _, s := range parts {
 			if rev := s.Get(transcript.FieldRevision); rev == "" || !slices.Contains(check.Revisions(), rev) {
 				if len(o.Revisions) == 0 || o.Revisions[0] == "all" {
 					unknown++
@@ -59,11 +60,17 @@ func Lint(recs []*transcript.Recording, side catalogue.Side, o Options) (*result
 			}
 			own := s.Get(fieldProfile) != ""
 			var apart *check.Trace // the same with its batches taken apart
+			served := s            // what the server is judged by
 			if !own {
-				if members := unbatch(s); members != nil {
+				served = without(s, attempts)
+				if members := unbatch(served); members != nil {
 					apart = check.NewTrace(mark(members))
 				}
-				s = mark(s)
+				if marked := mark(s); served == s {
+					s, served = marked, marked
+				} else {
+					s, served = marked, mark(served)
+				}
 			}
 			sides := []catalogue.Side{catalogue.Server, catalogue.Client}
 			if under := catalogue.Side(s.Get(transcript.FieldSide)); own && under != catalogue.Client {
@@ -72,7 +79,15 @@ func Lint(recs []*transcript.Recording, side catalogue.Side, o Options) (*result
 				sides = []catalogue.Side{under}
 			}
 			t := check.NewTrace(s)
+			ts := t
+			if served != s {
+				ts = check.NewTrace(served)
+			}
 			for _, one := range sides {
+				t := t
+				if one == catalogue.Server {
+					t = ts
+				}
 				if side != "" && side != catalogue.Both && side != one {
 					continue
 				}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goldwire/goldwire/conformance/catalogue"
@@ -27,17 +28,24 @@ const (
 // era that was spoken in it; over HTTP one for each Mcp-Session-Id, each stream
 // of HTTP+SSE, and each client (by its name and version) of a stateless
 // revision, where requests of a stateful server without sessions belong to the
-// last initialize before them. What belongs to none (a look-up of metadata, a
+// last initialize before them. An attempt that the server did not take belongs to
+// the session that came next. What belongs to none (a look-up of metadata, a
 // request that was never answered with a revision) stays with the first.
 //
 // Each session says its revision, found in its handshake, and its transport; a
 // revision is left out where there is none to be found. A recording of a
 // checker, which says by its field "profile" what it is, is one session.
 func Sessions(rec *transcript.Recording) []*transcript.Recording {
+	parts, _ := sessions(rec)
+	return parts
+}
+
+// sessions are those of a recording, and the HTTP exchanges that are attempts.
+func sessions(rec *transcript.Recording) (parts []*transcript.Recording, attempts map[int]bool) {
 	if rec.Get(fieldProfile) != "" {
-		return []*transcript.Recording{rec}
+		return []*transcript.Recording{rec}, nil
 	}
-	parts := splitHTTP(rec)
+	parts, attempts = splitHTTP(rec)
 	if parts == nil {
 		for _, p := range splitStarts(rec) {
 			parts = append(parts, splitEras(p)...)
@@ -55,7 +63,15 @@ func Sessions(rec *transcript.Recording) []*transcript.Recording {
 			p.Set(fieldCaps, string(s.caps))
 		}
 	}
-	return parts
+	return parts, attempts
+}
+
+// without is a recording without some of its exchanges.
+func without(rec *transcript.Recording, attempts map[int]bool) *transcript.Recording {
+	if !slices.ContainsFunc(rec.Events, func(e transcript.Event) bool { return attempts[e.Exchange] }) {
+		return rec
+	}
+	return &transcript.Recording{Fields: rec.Fields, Events: slices.DeleteFunc(slices.Clone(rec.Events), func(e transcript.Event) bool { return attempts[e.Exchange] })}
 }
 
 func part(rec *transcript.Recording, transport catalogue.Transport, events []transcript.Event) *transcript.Recording {
@@ -136,11 +152,11 @@ func firstOf(data []byte) wire.Raw {
 }
 
 // splitHTTP sorts exchanges into sessions; nil where there are none.
-func splitHTTP(rec *transcript.Recording) []*transcript.Recording {
+func splitHTTP(rec *transcript.Recording) (parts []*transcript.Recording, attempts map[int]bool) {
 	type session struct {
 		key       string
 		transport catalogue.Transport
-		spoken    bool // of a stateless one: a request had a result
+		spoken    bool // something was answered by a result
 	}
 	byKey := map[string]*session{}
 	var order []*session
@@ -178,47 +194,66 @@ func splitHTTP(rec *transcript.Recording) []*transcript.Recording {
 		case version != "":
 			s := get("client "+version+" "+meta.Get(metaInfo).Get("name").String()+" "+meta.Get(metaInfo).Get("version").String(), catalogue.HTTP)
 			of[x.Number] = s
-			for _, m := range x.Messages {
-				if !s.spoken {
-					a, _ := object(m.Data)
-					s.spoken = a.Get("result") != nil
-				}
-			}
+			s.spoken = s.spoken || hasResult(x)
 		case id != "":
 			of[x.Number] = get("id "+id, catalogue.HTTP)
 		case method == "initialize":
-			last = get("initialize "+string(rune('0'+len(order))), catalogue.HTTP)
+			last = get("initialize "+strconv.Itoa(x.Number), catalogue.HTTP)
+			last.spoken = hasResult(x)
 			of[x.Number] = last
 		case last != nil && (x.Body != nil || x.Method == "GET" && strings.Contains(x.Header.Get("accept"), "text/event-stream")):
 			of[x.Number] = last
 		}
 	}
 	if !any {
-		return nil
+		return nil, nil
 	}
-	// A client that tried a revision which the server does not speak is no
-	// session of its own.
-	speaks := func(s *session) bool { return s.spoken || !strings.HasPrefix(s.key, "client ") }
+	// A client that tried a revision or transport which the server does not speak
+	// is no session of its own.
+	speaks := func(s *session) bool {
+		return s.spoken || strings.HasPrefix(s.key, "id ") || strings.HasPrefix(s.key, "sse ")
+	}
+	into := map[*session]*session{} // of such attempts: the session that came of them
 	if slices.ContainsFunc(order, speaks) {
+		for i, s := range order {
+			if !speaks(s) {
+				if n := slices.IndexFunc(order[i:], speaks); n >= 0 {
+					into[s] = order[i+n]
+				}
+			}
+		}
 		order = slices.DeleteFunc(order, func(s *session) bool { return !speaks(s) })
 	}
 	if len(order) == 0 {
-		return []*transcript.Recording{part(rec, catalogue.HTTP, rec.Events)}
+		return []*transcript.Recording{part(rec, catalogue.HTTP, rec.Events)}, nil
 	}
+	attempts = map[int]bool{}
 	at := map[*session]int{}
 	for i, s := range order {
 		at[s] = i
 	}
 	events := make([][]transcript.Event, len(order))
 	for i := range rec.Events {
-		n := at[of[rec.Events[i].Exchange]]
+		s := of[rec.Events[i].Exchange]
+		if then := into[s]; then != nil {
+			attempts[rec.Events[i].Exchange] = true
+			s = then
+		}
+		n := at[s]
 		events[n] = append(events[n], rec.Events[i])
 	}
-	var parts []*transcript.Recording
 	for i, s := range order {
 		parts = append(parts, part(rec, s.transport, events[i]))
 	}
-	return parts
+	return parts, attempts
+}
+
+// hasResult reports whether a request was answered by a result.
+func hasResult(x *transcript.Exchange) bool {
+	return slices.ContainsFunc(x.Messages, func(m transcript.SSEEvent) bool {
+		a, _ := object(m.Data)
+		return a.Get("result") != nil
+	})
 }
 
 // endpointTarget is the target of requests that an endpoint event asks for,

@@ -87,7 +87,7 @@ there was nothing to judge.`,
 }
 
 func (f *checkFlags) lint(cmd *cobra.Command, files []string, side string) error {
-	f.timeout, f.probeTimeout, f.parallel = time.Second, time.Second, 1 // nothing is driven
+	f.timeout, f.probeTimeout, f.parallel, f.transport = time.Second, time.Second, 1, "auto" // nothing is driven
 	opts, err := f.options(cmd)
 	if err != nil {
 		return &exitError{exitUsage, err}

@@ -179,7 +179,7 @@ func (f *recordFlags) http(cmd *cobra.Command, log *record.Log, target string) e
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("--listen: %w", err)}
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "goldwire: recording %s at http://%s%s\n", target, l.Addr(), proxy.Path())
+	fmt.Fprintf(cmd.ErrOrStderr(), "goldwire: at http://%s%s, recording what is said to %s\n", l.Addr(), proxy.Path(), target)
 	if err := proxy.Serve(cmd.Context(), l); err != nil {
 		return &exitError{exitNoResult, err}
 	}

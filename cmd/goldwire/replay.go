@@ -155,7 +155,11 @@ func (f *replayFlags) pick(rec *transcript.Recording) (*transcript.Recording, er
 		}
 		return nil, fmt.Errorf("it holds several sessions; say which one to play%s", b.String())
 	}
-	return sessions[0], nil
+	one := &transcript.Recording{Fields: slices.Clone(rec.Fields), Events: rec.Events, After: rec.After}
+	if rev := sessions[0].Get(transcript.FieldRevision); rev != "" {
+		one.Set(transcript.FieldRevision, rev)
+	}
+	return one, nil
 }
 
 // play plays one side of the recording, in its order.

@@ -53,6 +53,10 @@ func NewProxy(target string, rec *transcript.Recorder) (*Proxy, error) {
 	}}, nil
 }
 
+// Path is the path of the server's URL, with its query: what stands behind the
+// proxy's own address in the URL that a client is given.
+func (p *Proxy) Path() string { return p.target.RequestURI() }
+
 // Close closes the idle connections to the server.
 func (p *Proxy) Close() { p.transport.CloseIdleConnections() }
 

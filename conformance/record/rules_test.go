@@ -16,7 +16,9 @@ func parse(t *testing.T, text string) *transcript.Recording {
 	return rec
 }
 
-func env(name string) (string, bool) { return map[string]string{"TOKEN": "abcd&1234"}[name], name == "TOKEN" }
+func env(name string) (string, bool) {
+	return map[string]string{"TOKEN": "abcd&1234"}[name], name == "TOKEN"
+}
 
 func TestRedact(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -22,7 +22,8 @@
 // transcript plays both ways: see match.Pattern.Fill. A transcript that has
 // the field "recorded" holds none.
 //
-// What the carrier said is left out, so a transcript of HTTP traffic plays
+// What the carrier said is left out, and so are requests that HTTP itself
+// refused, so a transcript of HTTP traffic plays
 // over a stream of lines, unless its field "transport" says that it cannot.
 // Notes are obeyed: "eof" closes the way to the peer or waits for the peer to
 // do so, "sent" sends a signal, "exit" and "signal" say how the peer has to
@@ -222,8 +223,9 @@ func (p *player) plan(rec *transcript.Recording) error {
 	literal := rec.Get(transcript.FieldRecorded) != ""
 	p.literal, p.ids.literal = literal, literal
 	heads := map[int]carried{}
-	if p.http != nil {
-		for x := range rec.Exchanges() {
+	refused := map[int]bool{}
+	for x := range rec.Exchanges() {
+		if refused[x.Number] = refusedByHTTP(x); p.http != nil {
 			c := carried{header: x.ResponseHeader, status: x.Status}
 			if p.mine == transcript.ToServer {
 				c.header = x.Header
@@ -235,7 +237,7 @@ func (p *player) plan(rec *transcript.Recording) error {
 	for i := range rec.Events {
 		e := &rec.Events[i]
 		fail := func(err error) error { return fmt.Errorf("event %d, %s: %w", i, short(e.Line()), err) }
-		if e.Carrier || p.http != nil && e.Dir == transcript.Note { // HTTP has no pipes and processes
+		if e.Carrier || refused[e.Exchange] || p.http != nil && e.Dir == transcript.Note { // HTTP has no pipes and processes
 			continue
 		}
 		st := step{event: i, line: e.Line()}
@@ -295,6 +297,16 @@ func pattern(v wire.Raw, literal bool) (*match.Pattern, error) {
 		return match.Literal(v)
 	}
 	return match.Parse(v)
+}
+
+// refusedByHTTP reports whether HTTP refused a request in words of its own: a
+// session, a transport or a method that there is not. Nothing of the protocol was
+// said then.
+func refusedByHTTP(x *transcript.Exchange) bool {
+	return x.Status >= 300 && !slices.ContainsFunc(x.Messages, func(m transcript.SSEEvent) bool {
+		v, err := wire.ParseRaw(bytes.TrimSpace(m.Data))
+		return err == nil && v.Kind() == wire.KindObject
+	})
 }
 
 // parts takes a batch apart; everything else is its own only part.

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// running is a command of a script that serves at an address.
+type running struct {
+	cmd  *exec.Cmd
+	said chan string // the rest of its stderr, once it has ended
+}
+
+// TestRecordScripts runs the commands that work with recordings as their users
+// do. In them "running NAME goldwire args…" starts a command that says an
+// address, which becomes the variable NAME, and "ended NAME CODE" ends it and
+// wants its exit status; what it said then is in the file NAME.log.
+func TestRecordScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/record",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
+			env.Values["running"] = map[string]*running{}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status":  wantStatus,
+			"running": startRunning,
+			"ended":   endRunning,
+		},
+	})
+}
+
+func startRunning(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: running NAME goldwire args...")
+	}
+	cmd, stderr := started(ts, args[1:])
+	lines := bufio.NewReader(stderr)
+	line, err := lines.ReadString('\n')
+	ts.Check(err)
+	url := regexp.MustCompile(`http://[^/]+`).FindString(line)
+	if url == "" {
+		ts.Fatalf("it said %q", line)
+	}
+	ts.Setenv(args[0], url)
+	r := &running{cmd: cmd, said: make(chan string, 1)}
+	go func() {
+		b, _ := io.ReadAll(lines)
+		r.said <- string(b)
+	}()
+	all := ts.Value("running").(map[string]*running)
+	all[args[0]] = r
+	ts.Defer(func() {
+		if all[args[0]] == r { // the script did not end it
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			<-r.said
+			_ = cmd.Wait()
+		}
+	})
+}
+
+func endRunning(ts *testscript.TestScript, neg bool, args []string) {
+	all := ts.Value("running").(map[string]*running)
+	if neg || len(args) != 2 || all[args[0]] == nil {
+		ts.Fatalf("usage: ended NAME CODE")
+	}
+	r := all[args[0]]
+	delete(all, args[0])
+	ts.Check(r.cmd.Process.Signal(os.Interrupt))
+	said := <-r.said
+	wantExit(ts, r.cmd.Wait(), args[1], said)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".log"), []byte(said), 0o666))
+}
