@@ -40,6 +40,8 @@ type carried struct {
 	retry   string
 	stray   *Frame // the first error response without a usable id
 	session bool   // the request named a session
+	resumes bool   // it takes up a stream again
+	get     bool   // it is a GET
 	closed  int    // line by which the client closed it; -1
 
 	gathered *Exchange // of so many events
@@ -61,6 +63,9 @@ func (t *Trace) takeCarried(i int) *carried {
 	x.events = append(x.events, i)
 	name, value, named := e.Header()
 	switch e.Kind {
+	case transcript.KindRequest:
+		method, _, _ := e.Request()
+		x.get = method == "GET"
 	case transcript.KindStatus:
 		x.status = e.Status()
 	case transcript.KindEnd:
@@ -81,8 +86,9 @@ func (t *Trace) takeCarried(i int) *carried {
 		}
 		return x
 	}
-	if named && e.Dir == transcript.ToServer && name == "mcp-session-id" {
-		x.session = true
+	if named && e.Dir == transcript.ToServer {
+		x.session = x.session || name == "mcp-session-id"
+		x.resumes = x.resumes || name == "last-event-id"
 	}
 	if named && e.Dir == transcript.ToClient && name == "content-type" {
 		media, _, _ := strings.Cut(value, ";")
@@ -93,7 +99,8 @@ func (t *Trace) takeCarried(i int) *carried {
 
 // messages takes a body or an event of the exchange and reports whether it is
 // a message, or was meant to be one: what stands in a stream under another name
-// is none, nor is an empty event, a text, or a page.
+// is none, nor is an empty event, a text, a page, or what a GET brings that
+// opens no stream.
 func (x *carried) messages(f *Frame) bool {
 	if !f.FromServer {
 		x.request = f
@@ -106,6 +113,8 @@ func (x *carried) messages(f *Frame) bool {
 		if name != "" && name != "message" || f.Kind == KindBlank {
 			return false
 		}
+	case x.get:
+		return false
 	case x.media != "application/json" && f.Value.Kind() != wire.KindObject && f.Value.Kind() != wire.KindArray:
 		return false
 	}

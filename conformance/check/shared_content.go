@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -127,7 +128,14 @@ func contentProbes() []Probe {
 				d.Step("complete-unknown")
 				d.Call("completion/complete", `{"ref":{"type":"ref/prompt","name":"goldwire_no_such_prompt"},"argument":{"name":"a","value":""}}`)
 				d.Step("complete-malformed")
-				d.Call("completion/complete", `{"ref":{"type":"ref/prompt","name":"goldwire_no_such_prompt"}}`)
+				known := "goldwire_no_such_prompt"
+				for _, p := range d.Facts.Prompts {
+					if p.Get("arguments") != nil && Name(p, "name") != "" {
+						known = Name(p, "name")
+						break
+					}
+				}
+				d.Call("completion/complete", `{"ref":{"type":"ref/prompt","name":`+quote(known)+`}}`)
 				d.Call("completion/complete", `{"argument":{"name":"a","value":""}}`)
 				d.Step("complete-odd")
 				for _, p := range d.Facts.Prompts {
@@ -556,6 +564,10 @@ func contentChecks() []Check {
 				for _, req := range s.Sent() {
 					if req.Kind != KindRequest || !s.Trace.fenced(after.from) {
 						continue
+					}
+					if x := s.Trace.carried[req.Exchange]; x != nil && (c.Modern() || !x.session && c.Transport == catalogue.HTTP) {
+						c.NotApplicable("over HTTP without a session no notification cancels a request")
+						return
 					}
 					a, found := s.Trace.Answer(req), false
 					if a != nil && a.Index < after.from {

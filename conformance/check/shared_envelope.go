@@ -400,7 +400,11 @@ func (c *Case) respelt(results, errors bool) {
 				continue
 			}
 			if a := t.Answer(req); a != nil && idKey(a.ID) != idKey(req.ID) && len(t.asked[idKey(a.ID)]) == 0 && (a.Failed() && errors || !a.Failed() && results) {
-				c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
+				if a.Trace.refusal(a) { // the status refuses, and the body may say why
+					c.Tolerated(a, "id "+text(req.ID), "id "+text(a.ID))
+				} else {
+					c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
+				}
 			}
 		}
 	}
@@ -507,7 +511,7 @@ func (c *Case) answeredTwice(t *Trace) {
 	first, second := map[string]*Frame{}, map[string]*Frame{}
 	var order []string
 	for f := range t.all() {
-		if !f.FromServer || f.Kind != KindResponse || f.ID == nil || f.ID.Kind() == wire.KindNull {
+		if !f.FromServer || f.Kind != KindResponse || f.ID == nil || f.ID.Kind() == wire.KindNull || t.replayed(f) {
 			continue
 		}
 		key := idKey(f.ID)
@@ -531,6 +535,13 @@ func (c *Case) answeredTwice(t *Trace) {
 		}
 		c.brokenTwice(first[key], f, "one answer to request "+text(f.ID), observed)
 	}
+}
+
+// replayed reports whether f came again on a stream that was taken up, after it
+// had come on the one before.
+func (t *Trace) replayed(f *Frame) bool {
+	x := t.carried[f.Exchange]
+	return x != nil && x.resumes
 }
 
 // askedLoosely counts the requests whose id is this one but for its JSON type.
