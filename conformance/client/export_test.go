@@ -16,3 +16,9 @@ func NewServer(ctx context.Context, s *Script, rev string, t catalogue.Transport
 func (p *Play) StartProcess() *Process { return p.startProcess() }
 
 func (p *Play) Close() { p.close() }
+
+// WithScripts plays these instead of all.
+func (o Options) WithScripts(scripts ...Script) Options {
+	o.scripts = scripts
+	return o
+}

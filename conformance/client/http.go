@@ -389,20 +389,37 @@ func (x *Exchange) Event(data string) bool {
 	return x.Write("data: " + strings.ReplaceAll(data, "\n", "\ndata: ") + "\n\n")
 }
 
-func (x *Exchange) message(text string) bool { return x.Event(text) }
+func (x *Exchange) message(text string) bool {
+	x.prime()
+	return x.Event(text)
+}
+
+// prime begins a stream, where the revision knows of it, with an event that has
+// nothing but an id.
+func (x *Exchange) prime() {
+	x.mu.Lock()
+	first := !x.head && !x.ended
+	x.mu.Unlock()
+	if first && x.Play.Transport == catalogue.HTTP && x.Play.Speaks == "2025-11-25" {
+		x.Write("id: " + strconv.Itoa(x.Number) + "\ndata:\n\n")
+	}
+}
 
 func (x *Exchange) reply(text string, code int64) bool {
 	x.mu.Lock()
 	if !x.head && !x.ended && !x.Play.Streams {
 		x.mu.Unlock()
-		if x.Play.Modern() && x.status == http.StatusOK {
-			x.SetStatus(statusOf(code))
+		if x.Play.Modern() {
+			if status := statusOf(code); status != http.StatusOK {
+				x.SetStatus(status)
+			}
 		} else if code == -32700 || code == -32600 {
 			x.SetStatus(http.StatusBadRequest)
 		}
 		return x.Respond(0, jsonType, text)
 	}
 	x.mu.Unlock()
+	x.prime()
 	ok := x.Event(text)
 	x.End()
 	return ok
@@ -432,6 +449,8 @@ func (p *Play) route(x *Exchange) {
 	switch {
 	case x.Origin != "":
 		x.Respond(http.StatusNotFound, "", "")
+	case foreign(x.Header.Get("origin")):
+		x.Respond(http.StatusForbidden, "", "")
 	case p.Transport == catalogue.SSE && x.Path() == sseEndpoint && x.Method == http.MethodGet:
 		p.openSSE(x)
 	case p.Transport == catalogue.SSE && x.Path() == ssePosts && x.Method == http.MethodPost:
@@ -453,12 +472,15 @@ func (p *Play) route(x *Exchange) {
 	case x.Method == http.MethodDelete && p.Session != "":
 		if p.inSession(x) {
 			p.mu.Lock()
-			p.ended[p.Session] = true
+			sid := x.Header.Get("mcp-session-id")
+			p.ended[sid] = true
 			streams := slices.Clone(p.streams)
 			p.mu.Unlock()
 			x.Respond(http.StatusOK, "", "")
 			for _, s := range streams {
-				s.End()
+				if s.Header.Get("mcp-session-id") == sid {
+					s.End()
+				}
 			}
 		}
 	default:
@@ -467,13 +489,26 @@ func (p *Play) route(x *Exchange) {
 	}
 }
 
+// foreign reports whether a request comes from a page of another machine.
+func foreign(origin string) bool {
+	if origin == "" {
+		return false
+	}
+	u, err := url.Parse(origin)
+	if err != nil {
+		return true
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
+}
+
 // inSession reports whether a request of a stateful revision belongs to the
 // session, and answers it where it does not. One that names no session does,
 // where the server is not strict.
 func (p *Play) inSession(x *Exchange) bool {
 	sid, named := x.Header.Get("mcp-session-id"), x.Header["mcp-session-id"] != nil
 	p.mu.Lock()
-	gone := p.ended[sid]
+	live := p.issued[sid] && !p.ended[sid]
 	p.mu.Unlock()
 	version := x.Header.Get("mcp-protocol-version")
 	switch {
@@ -483,7 +518,7 @@ func (p *Play) inSession(x *Exchange) bool {
 		return true
 	case !named && p.Strict:
 		x.Respond(http.StatusBadRequest, "text/plain; charset=utf-8", "Bad Request: no session\n")
-	case named && (sid != p.Session || gone):
+	case named && !live:
 		x.Respond(http.StatusNotFound, "text/plain; charset=utf-8", "Not Found: no such session\n")
 	default:
 		return true
@@ -497,11 +532,13 @@ func (p *Play) post(x *Exchange) {
 		if method, _ := v.Get("method").Str(); method == "initialize" {
 			if p.Session != "" {
 				p.mu.Lock()
-				if p.ended[p.Session] { // the next one
+				if p.issued[p.Session] { // the next one
 					p.Session = token()
 				}
+				p.issued[p.Session] = true
+				sid := p.Session
 				p.mu.Unlock()
-				x.SetHeader(p.sessionHeader(), p.Session)
+				x.SetHeader(p.sessionHeader(), sid)
 			}
 		} else if !p.inSession(x) {
 			return
@@ -518,6 +555,7 @@ func (p *Play) sessionHeader() string {
 }
 
 func (p *Play) openGet(x *Exchange) {
+	x.prime()
 	x.Stream()
 	p.addStream(x)
 }

@@ -57,7 +57,7 @@ type Play struct {
 	Ready func()
 
 	// How the good server talks over HTTP.
-	Session string // session id of the stateful revisions; "" is none
+	Session string // id of the session that was opened last, or will be first, in the stateful revisions; "" is none
 	NoGet   bool   // it offers no stream beside the answers
 	Streams bool   // it answers requests by a stream of events also where it has only the reply to send
 	Strict  bool   // it refuses requests whose headers are wrong; else they are served, so that more is seen
@@ -87,15 +87,16 @@ type Play struct {
 	origins  map[string]*origin
 	streams  []*Exchange // streams on which the server may say what answers nothing
 	conns    []*stdioConn
-	listens  []*Call // subscriptions of a stateless revision
-	ended    map[string]bool
+	listens  []*Call         // subscriptions of a stateless revision
+	issued   map[string]bool // sessions
+	ended    map[string]bool // those of them that are over
 }
 
 // newPlay makes the good server of a script and lets the script change it.
 func newPlay(ctx context.Context, s *Script, rev string, t catalogue.Transport, l Limits) *Play {
 	p := &Play{
 		Script: s, Revision: rev, Speaks: s.Speaks, Transport: t, On: map[string]func(*Call){}, limits: l.withDefaults(),
-		counts: map[string]int{}, asks: map[string]chan wire.Raw{}, running: map[string]*Call{}, origins: map[string]*origin{}, ended: map[string]bool{},
+		counts: map[string]int{}, asks: map[string]chan wire.Raw{}, running: map[string]*Call{}, origins: map[string]*origin{}, issued: map[string]bool{}, ended: map[string]bool{},
 	}
 	if p.Speaks == "" {
 		p.Speaks = rev
@@ -382,6 +383,9 @@ func (c *Call) Good() bool {
 	case c.ID == nil:
 		return true
 	case e != nil:
+		if e.bad && c.Exchange != nil {
+			c.Exchange.SetStatus(http.StatusBadRequest)
+		}
 		return c.Error(e.code, e.text, e.data)
 	case c.held || c.answered:
 		return true
@@ -556,6 +560,7 @@ func (p *Play) takeBatch(v wire.Raw, w way, x *Exchange) {
 			break
 		}
 		if e.Kind() != wire.KindObject {
+			b.wanted++
 			b.reply(p.failure(nil, -32600, "Invalid request", ""), -32600)
 			continue
 		}

@@ -84,6 +84,7 @@ type fault struct {
 	code int64
 	text string
 	data string
+	bad  bool // over HTTP it is told by status 400
 }
 
 // whole adds to the members of a result what every one of that method has in
@@ -144,10 +145,10 @@ func (p *Play) good(c *Call) (string, *fault) {
 	}
 	if p.Modern() {
 		if v := c.Params.Get("inputResponses"); v != nil && v.Kind() != wire.KindObject {
-			return "", &fault{-32602, "Invalid params: inputResponses is no object", ""}
+			return "", &fault{code: -32602, text: "Invalid params: inputResponses is no object"}
 		}
 		if v := c.Params.Get("requestState"); v != nil && v.Kind() != wire.KindString {
-			return "", &fault{-32602, "Invalid params: requestState is no string", ""}
+			return "", &fault{code: -32602, text: "Invalid params: requestState is no string"}
 		}
 	}
 	members, f := p.answer(c)
@@ -165,7 +166,7 @@ func (p *Play) wellMeant(c *Call) *fault {
 	version := c.Meta(versionKey)
 	asked, ok := version.Str()
 	supported := func(requested string) *fault {
-		return &fault{-32022, "Unsupported protocol version", `{"supported":[` + string(wire.Quote(p.Speaks)) + `],"requested":` + requested + `}`}
+		return &fault{code: -32022, text: "Unsupported protocol version", data: `{"supported":[` + string(wire.Quote(p.Speaks)) + `],"requested":` + requested + `}`}
 	}
 	switch {
 	case version == nil && c.Method == "initialize":
@@ -175,16 +176,16 @@ func (p *Play) wellMeant(c *Call) *fault {
 		}
 		return supported(requested)
 	case !ok:
-		return &fault{-32602, "Invalid params: _meta has no " + versionKey, ""}
+		return &fault{code: -32602, text: "Invalid params: _meta has no " + versionKey, bad: true}
 	case c.Meta(capabilitiesKey).Kind() != wire.KindObject:
-		return &fault{-32602, "Invalid params: _meta has no " + capabilitiesKey, ""}
+		return &fault{code: -32602, text: "Invalid params: _meta has no " + capabilitiesKey, bad: true}
 	case asked != p.Speaks:
 		return supported(string(version))
 	}
 	return nil
 }
 
-func unknown(method string) *fault { return &fault{-32601, "Method not found: " + method, ""} }
+func unknown(method string) *fault { return &fault{code: -32601, text: "Method not found: " + method} }
 
 func (p *Play) has(capability string) bool { return wire.Raw(p.Capabilities).Get(capability) != nil }
 
@@ -197,7 +198,7 @@ func (p *Play) answer(c *Call) (string, *fault) {
 			return "", unknown(c.Method)
 		}
 		if _, ok := c.Params.Get("protocolVersion").Str(); p.Strict && (!ok || c.Params.Get("capabilities").Kind() != wire.KindObject || c.Params.Get("clientInfo").Kind() != wire.KindObject) {
-			return "", &fault{-32602, "Invalid params: want protocolVersion, capabilities and clientInfo", ""}
+			return "", &fault{code: -32602, text: "Invalid params: want protocolVersion, capabilities and clientInfo"}
 		}
 		return `{"protocolVersion":` + string(wire.Quote(p.Speaks)) + `,"capabilities":` + p.Capabilities + `,"serverInfo":` + p.Info + p.instructions() + `}`, nil
 	case "server/discover":
@@ -216,7 +217,7 @@ func (p *Play) answer(c *Call) (string, *fault) {
 		}
 		level, _ := c.Params.Get("level").Str()
 		if !slices.Contains(logLevels, level) {
-			return "", &fault{-32602, "Invalid params: no such level", ""}
+			return "", &fault{code: -32602, text: "Invalid params: no such level"}
 		}
 		return `{}`, nil
 	case "resources/subscribe", "resources/unsubscribe":
@@ -264,7 +265,7 @@ func (p *Play) answer(c *Call) (string, *fault) {
 			kind == "ref/prompt" && !find(p.Prompts, "name", check.Name(ref, "name")),
 			kind == "ref/resource" && !find(p.Templates, "uriTemplate", check.Name(ref, "uri")) && !find(p.Resources, "uri", check.Name(ref, "uri")),
 			kind != "ref/prompt" && kind != "ref/resource":
-			return "", &fault{-32602, "Invalid params: there is nothing to complete", ""}
+			return "", &fault{code: -32602, text: "Invalid params: there is nothing to complete"}
 		}
 		return `{"completion":{"values":["one","two"],"total":2,"hasMore":false}}`, nil
 	}
@@ -303,7 +304,7 @@ func (p *Play) list(c *Call, capability, member string, entries []string) (strin
 			}
 		}
 		if from == 0 {
-			return "", &fault{-32602, "Invalid params: no such cursor", ""}
+			return "", &fault{code: -32602, text: "Invalid params: no such cursor"}
 		}
 	}
 	to, next := len(entries), ""
@@ -328,9 +329,12 @@ func find(entries []string, member, value string) bool {
 func (p *Play) callTool(c *Call) (string, *fault) {
 	name := c.Name("name")
 	if !find(p.Tools, "name", name) {
-		return "", &fault{-32602, "Unknown tool: " + name, ""}
+		return "", &fault{code: -32602, text: "Unknown tool: " + name}
 	}
 	args := c.Params.Get("arguments")
+	if args != nil && args.Kind() != wire.KindObject {
+		return "", &fault{code: -32602, text: "Invalid params: the arguments are no object"}
+	}
 	c.Progress("1")
 	switch name {
 	case "add_numbers":
@@ -361,11 +365,11 @@ func (p *Play) callTool(c *Call) (string, *fault) {
 func (p *Play) getPrompt(c *Call) (string, *fault) {
 	name := c.Name("name")
 	if !find(p.Prompts, "name", name) {
-		return "", &fault{-32602, "Unknown prompt: " + name, ""}
+		return "", &fault{code: -32602, text: "Unknown prompt: " + name}
 	}
 	to, given := c.Params.Get("arguments").Get("name").Str()
 	if name == "letter" && !given {
-		return "", &fault{-32602, "Invalid params: the argument name is missing", ""}
+		return "", &fault{code: -32602, text: "Invalid params: the argument name is missing"}
 	}
 	return `{"description":"A prompt.","messages":[{"role":"user","content":{"type":"text","text":` + string(wire.Quote(strings.TrimSpace("Please write the "+name+". "+to))) + `}}]}`, nil
 }
@@ -376,7 +380,7 @@ const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfD
 func (p *Play) read(c *Call) (string, *fault) {
 	uri, ok := c.Params.Get("uri").Str()
 	if !ok {
-		return "", &fault{-32602, "Invalid params: uri is missing", ""}
+		return "", &fault{code: -32602, text: "Invalid params: uri is missing"}
 	}
 	quoted := string(wire.Quote(uri))
 	switch {
@@ -389,14 +393,17 @@ func (p *Play) read(c *Call) (string, *fault) {
 	if !p.Modern() {
 		code = -32002
 	}
-	return "", &fault{code, "Resource not found", `{"uri":` + quoted + `}`}
+	return "", &fault{code: code, text: "Resource not found", data: `{"uri":` + quoted + `}`}
 }
 
 // listenTo opens a subscription: it is acknowledged, and stays open.
 func (p *Play) listenTo(c *Call) (string, *fault) {
+	if c.Exchange != nil {
+		c.Exchange.Stream()
+	}
 	asked := c.Params.Get("notifications")
 	if asked.Kind() != wire.KindObject {
-		return "", &fault{-32602, "Invalid params: notifications is missing", ""}
+		return "", &fault{code: -32602, text: "Invalid params: notifications is missing"}
 	}
 	var granted []string
 	for k, v := range asked.Members() {

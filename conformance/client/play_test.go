@@ -34,18 +34,27 @@ func (l launched) pipe() check.Pipe {
 }
 
 // TestGoodServerKeepsTheRules holds that the server that clients are judged by
-// keeps the rules for servers itself.
+// keeps the rules for servers itself, over every transport.
 func TestGoodServerKeepsTheRules(t *testing.T) {
 	for _, rev := range check.Revisions() {
-		t.Run(rev, func(t *testing.T) {
-			t.Parallel()
-			p := client.NewServer(t.Context(), &client.Script{}, rev, catalogue.Stdio)
-			defer p.Close()
-			rep, err := conformance.Run(t.Context(), conformance.Target{Launcher: launched{p}.pipe()}, conformance.Options{Revisions: []string{rev}, Limits: check.Limits{Grace: 20 * time.Millisecond}})
-			require.NoError(t, err)
-			require.Empty(t, findings(rep))
-			require.Greater(t, rep.Summary()[result.Pass], 60)
-		})
+		for _, over := range []catalogue.Transport{catalogue.Stdio, catalogue.HTTP, catalogue.SSE} {
+			if over == catalogue.HTTP && rev == "2024-11-05" || over == catalogue.SSE && rev != "2024-11-05" {
+				continue
+			}
+			t.Run(rev+" "+string(over), func(t *testing.T) {
+				t.Parallel()
+				p := client.NewServer(t.Context(), &client.Script{}, rev, over)
+				defer p.Close()
+				target := conformance.Target{Launcher: launched{p}.pipe()}
+				if over != catalogue.Stdio {
+					target = conformance.Target{Endpoint: &check.Endpoint{URL: p.URL(), Over: over}}
+				}
+				rep, err := conformance.Run(t.Context(), target, conformance.Options{Revisions: []string{rev}, Limits: check.Limits{Grace: 20 * time.Millisecond}})
+				require.NoError(t, err)
+				require.Empty(t, findings(rep))
+				require.Greater(t, rep.Summary()[result.Pass], 60)
+			})
+		}
 	}
 }
 

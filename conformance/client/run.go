@@ -39,6 +39,8 @@ type Options struct {
 	// Save is handed each recording as it is finished, with a name that is
 	// unique in the run; an error ends the run.
 	Save func(name string, rec *transcript.Recording) error
+
+	scripts []Script // of tests, in place of Scripts
 }
 
 // Progress is one step of a run.
@@ -108,6 +110,9 @@ const (
 // are *StartError, *SilentError, *RevisionError and what Options.Save returned.
 func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	r := &runner{ctx: ctx, drive: ctx, t: t, o: o, rep: &result.Report{Target: result.Target{Side: "client", Command: o.Redact.Args(t.Command)}}}
+	if r.scripts = o.scripts; r.scripts == nil {
+		r.scripts = Scripts()
+	}
 	if o.Time > 0 {
 		var stop context.CancelFunc
 		r.drive, stop = context.WithTimeout(ctx, o.Time)
@@ -132,8 +137,11 @@ type runner struct {
 	o     Options
 	rep   *result.Report
 
+	scripts []Script // the good one first
+
 	good   map[setting]*check.Trace
 	chosen []setting
+	left   string // why scripts were left out, "" where all were played
 
 	mu            sync.Mutex
 	saved         int
@@ -166,7 +174,7 @@ func (r *runner) explore() error {
 			if err := r.drive.Err(); err != nil {
 				return false, err
 			}
-			trace, err := r.play(&Scripts()[0], setting{rev, t})
+			trace, err := r.play(&r.scripts[0], setting{rev, t})
 			if err != nil {
 				return false, err
 			}
@@ -293,7 +301,7 @@ func (r *runner) judge() error {
 		n     int // among the plays of the setting
 		plays *Script
 	}
-	scripts := Scripts()
+	scripts := r.scripts
 	var jobs []job
 	traces := map[setting][]*check.Trace{}
 	for _, s := range r.chosen {
@@ -343,28 +351,18 @@ func (r *runner) judge() error {
 	if failed != nil {
 		return failed
 	}
-	left := ctx.Err() != nil || r.givenUp()
+	if r.givenUp() {
+		r.left = "the client sent more than is recorded, or nothing any more, in several scripts, and the others were not played"
+	} else if ctx.Err() != nil {
+		r.left = "the run was cancelled, or its time was over"
+	}
 	var last error
 	for _, s := range r.chosen {
-		played := slices.DeleteFunc(traces[s], func(t *check.Trace) bool { return t == nil })
-		if left {
-			played = append(played, gaveUp(s))
-		}
-		if last = r.verdicts(s, played); last != nil {
+		if last = r.verdicts(s, slices.DeleteFunc(traces[s], func(t *check.Trace) bool { return t == nil })); last != nil {
 			break
 		}
 	}
 	return errors.Join(last, r.ctx.Err())
-}
-
-// gaveUp says that scripts were left out.
-func gaveUp(s setting) *check.Trace {
-	rec := &transcript.Recording{}
-	rec.Set(transcript.FieldRevision, s.rev)
-	rec.Set(transcript.FieldTransport, string(s.t))
-	rec.Set("profile", "")
-	rec.Events = append(rec.Events, transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte("given up")})
-	return check.NewTrace(rec)
 }
 
 func (r *runner) givenUp() bool {
@@ -395,6 +393,9 @@ func (r *runner) verdicts(s setting, traces []*check.Trace) error {
 			continue
 		}
 		v := k.Verdict(s.rev, s.t, facts, traces, offers)
+		if v.Verdict == result.NotObserved && r.left != "" {
+			v.Verdict, v.Reason = result.Blocked, r.left
+		}
 		r.o.Redact.Check(&v)
 		r.rep.Results = append(r.rep.Results, v)
 		r.tell(Progress{Revision: s.rev, Transport: s.t, Check: &v})

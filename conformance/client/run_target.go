@@ -55,7 +55,7 @@ type Reach struct {
 	Revision  string
 	Transport catalogue.Transport
 	URL       string   // "" over stdio
-	Address   string   // what Connect takes, over stdio
+	Address   string   // what Connect takes, over stdio, of a client that is a command
 	Env       []string // what the client is told, as "NAME=value"
 
 	// Start starts a server over stdio for a client in this process.
@@ -154,7 +154,7 @@ func (p *Play) begin(r *runner) error {
 	}
 	reach := Reach{Script: p.Script.Name, Revision: p.Revision, Transport: p.Transport, URL: p.URL(), Start: p.startProcess}
 	reach.Env = p.environment(reach.URL)
-	if p.Transport == catalogue.Stdio {
+	if p.Transport == catalogue.Stdio && r.t.Launch == nil {
 		l, err := p.listenStdio()
 		if err != nil {
 			return err

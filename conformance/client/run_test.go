@@ -108,7 +108,7 @@ func TestGoodServerServesOurClient(t *testing.T) {
 			}
 			return nil
 		},
-	})
+	}.WithScripts(client.Script{Name: client.Good}))
 	require.NoError(t, err)
 	require.Equal(t, check.Revisions(), rep.Revisions)
 	require.Equal(t, result.Target{Side: "client", Name: "tame", Version: "1"}, rep.Target)

@@ -200,7 +200,7 @@ func (p *Play) connected(c net.Conn, token string) {
 	p.conns = append(p.conns, s)
 	p.mu.Unlock()
 	p.Note(NoteConnection + strconv.Itoa(s.n))
-	p.touch(true, 0)
+	p.touch(false, 0)
 	if p.Started != nil {
 		p.Started()
 	}
@@ -241,7 +241,7 @@ func (s *stdioConn) read(r io.Reader) {
 			}
 			return
 		}
-		if !p.touch(true, len(data)) {
+		if !p.touch(kind != blockEnd, len(data)) {
 			return
 		}
 		switch kind {
