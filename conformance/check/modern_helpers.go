@@ -165,7 +165,8 @@ func (s *Session) alive() bool {
 	if s.Lost() != "" {
 		return false
 	}
-	return s.fence(max(s.patience(), 2*time.Second))
+	limit := max(s.patience(), 2*time.Second)
+	return s.fence(limit, limit >= s.limits.Request)
 }
 
 // poke sends a line that is no proper request, with a fence behind it, and

@@ -774,9 +774,10 @@ func (s *Session) isSettled(f *Frame) bool {
 	return s.isAnswered(f) || s.http != nil && s.http.settled(f)
 }
 
-// Await waits until all these requests are answered. Where one is not, a fence
-// tells whether the server is alive: if so the recording notes the silence, if
-// not the session is lost. It reports whether all were answered.
+// Await waits until all these requests are answered. Where one is not by half
+// of the time, a fence tells whether the server is alive: if so the recording
+// notes the silence when the time is over, if not the session is lost. It
+// reports whether all were answered.
 func (s *Session) Await(reqs ...*Frame) bool {
 	every := func(ok func(*Frame) bool) func() bool {
 		return func() bool { return !slices.ContainsFunc(reqs, func(f *Frame) bool { return !ok(f) }) }
@@ -798,22 +799,28 @@ func (s *Session) Await(reqs ...*Frame) bool {
 		})
 		limit = s.limits.Grace
 	}
-	if s.wait(limit, settled) {
+	answered := func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return all()
+	}
+	half, full := limit/2, limit >= s.limits.Request
+	over := time.Now().Add(limit)
+	if s.wait(half, settled) {
+		return answered()
+	}
+	if s.Lost() != "" || !s.fence(max(limit-half, s.limits.Short), full, reqs...) {
+		return false
+	}
+	if s.wait(time.Until(over), settled) {
+		return answered()
 	}
 	if s.Lost() != "" {
 		return false
 	}
 	s.mu.Lock()
-	s.spent = true
-	s.mu.Unlock()
-	if !s.fence(max(min(limit, s.limits.Request), s.limits.Short), reqs...) {
-		return false
-	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.spent = true
 	for _, f := range reqs {
 		if !s.isSettled(f) {
 			s.muteLocked(f.Method)
@@ -837,7 +844,7 @@ func (s *Session) Patient(f *Frame) bool {
 	}
 	s.Tell("notifications/cancelled", `{"requestId":`+string(f.ID)+`}`)
 	s.Note(noteGaveUp + string(f.ID))
-	s.fence(s.fenceLimit())
+	s.fenceNow()
 	return false
 }
 
@@ -846,11 +853,17 @@ func (s *Session) Patient(f *Frame) bool {
 // order; a short grace covers one that does not. It reports whether the server
 // answered, and the session is lost if it did not.
 func (s *Session) Fence() bool {
-	if s.Lost() != "" || !s.fence(s.fenceLimit()) {
+	if s.Lost() != "" || !s.fenceNow() {
 		return false
 	}
 	s.Pause(s.limits.Grace)
 	return true
+}
+
+// fenceNow is fence with all the time that there is for a request.
+func (s *Session) fenceNow() bool {
+	limit := s.fenceLimit()
+	return s.fence(limit, limit >= s.limits.Request)
 }
 
 func (s *Session) fenceLimit() time.Duration {
@@ -878,14 +891,28 @@ func (s *Session) patient(limit time.Duration) time.Duration {
 
 // fence asks for something that costs nothing and waits for the answer. What
 // stays unanswered may be the fault of that one method: before the server is
-// called dead it is asked for something else. The methods of waiting, requests
-// without an answer so far, prove nothing and are not asked for.
-func (s *Session) fence(limit time.Duration, waiting ...*Frame) bool {
-	var sent []*Frame
-	wait := limit
-	for i, method := range s.fenceMethods(waiting) {
-		if i > 0 {
-			wait = max(s.limits.Short, min(limit, 2*time.Second))
+// called dead it is asked for something else, in the last part of the time. The
+// methods of waiting, requests without an answer so far, prove nothing and are
+// not asked for; an answer to one of them is as good as that to the fence. full
+// says that the server had all the time that it may have.
+func (s *Session) fence(limit time.Duration, full bool, waiting ...*Frame) bool {
+	var sent, open []*Frame
+	s.mu.Lock()
+	for _, f := range waiting {
+		if f != nil && !s.isSettled(f) {
+			open = append(open, f)
+		}
+	}
+	s.mu.Unlock()
+	methods := s.fenceMethods(waiting)
+	last := min(limit/2, max(s.limits.Short, limit/4))
+	for i, method := range methods {
+		wait := limit
+		switch {
+		case i > 0:
+			wait = last
+		case len(methods) > 1:
+			wait = limit - last
 		}
 		id := strconv.FormatInt(s.nextFence, 10)
 		s.nextFence++
@@ -893,17 +920,17 @@ func (s *Session) fence(limit time.Duration, waiting ...*Frame) bool {
 		if f == nil { // the server is gone
 			return false
 		}
-		if s.wait(wait, func() bool { return s.isSettled(f) }) && s.Lost() == "" {
+		if s.wait(wait, func() bool { return s.isSettled(f) || slices.ContainsFunc(open, s.isSettled) }) && s.Lost() == "" {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			for _, before := range sent {
-				if s.isSettled(before) {
+				if s.isSettled(before) || !s.isSettled(f) {
 					continue
 				}
 				s.spent = true
 				s.muteLocked(before.Method)
 				note := noteSilent
-				if limit < s.limits.Request {
+				if !full {
 					note = noteGaveUp
 				}
 				s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note + string(before.ID))})
@@ -921,7 +948,7 @@ func (s *Session) fence(limit time.Duration, waiting ...*Frame) bool {
 	if s.lost == "" {
 		s.lost = fmt.Sprintf("the server answered nothing any more for %v", limit)
 		note := noteHung
-		if limit < s.limits.Request {
+		if !full {
 			note = noteStalled
 		}
 		s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note)})
@@ -993,7 +1020,7 @@ func (s *Session) Provoke(line string) bool {
 
 // Settle is the second half of Provoke, for lines that were sent already.
 func (s *Session) Settle(fs ...*Frame) bool {
-	if s.Lost() != "" || !s.fence(s.fenceLimit()) {
+	if s.Lost() != "" || !s.fenceNow() {
 		return false
 	}
 	// A fence that overtook an answer is no proof: give what could still be

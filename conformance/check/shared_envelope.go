@@ -100,7 +100,7 @@ func envelopeChecks() []Check {
 			ID: "id-echo", Title: "an answer repeats the id of its request, type included", Layer: JSONRPC,
 			Requirements: []string{"legacy/jsonrpc-response-id-echo", "modern/jsonrpc-result-id-echo"},
 			Judge: func(c *Case) {
-				errorsToo := c.Modern() == false && !c.AtLeast(rev2025November) // from then on error-id-echo tells of them
+				errorsToo := !c.AtLeast(rev2025November) // from then on error-id-echo tells of them
 				c.strayed(true, errorsToo)
 				c.respelt(true, errorsToo)
 				s := c.recorded()
@@ -381,11 +381,7 @@ func (c *Case) strayed(results, errors bool) {
 	for _, t := range c.Traces() {
 		for req := range t.visit(t.sent) {
 			if a := t.astray(req); a != nil && (a.Failed() && errors || !a.Failed() && results) {
-				if noID(a.ID) { // over HTTP, where the status refuses and the body may say why
-					c.Tolerated(a, "id "+text(req.ID), "id "+text(a.ID))
-				} else {
-					c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
-				}
+				c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
 			}
 		}
 	}
@@ -400,9 +396,7 @@ func (c *Case) respelt(results, errors bool) {
 				continue
 			}
 			if a := t.Answer(req); a != nil && idKey(a.ID) != idKey(req.ID) && len(t.asked[idKey(a.ID)]) == 0 && (a.Failed() && errors || !a.Failed() && results) {
-				if a.Trace.refusal(a) { // the status refuses, and the body may say why
-					c.Tolerated(a, "id "+text(req.ID), "id "+text(a.ID))
-				} else {
+				if !t.refusal(a) { // where HTTP refuses by its status the body may say why
 					c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
 				}
 			}
