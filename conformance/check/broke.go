@@ -168,7 +168,7 @@ func (t *Trace) findAstray() {
 				waiting = append(waiting, f)
 			}
 		case f.Kind != KindResponse || len(waiting) == 0 || t.readBroken(f.Index):
-		case !usableID(f.ID) && f.unreadable(): // how a server answers what it cannot read
+		case !usableID(f.ID) && (f.unreadable() || f.Failed() && f.Exchange != 0): // how a server answers what it cannot read, or HTTP what it refuses
 		case !usableID(f.ID) || !known[looseID(f.ID)]:
 			t.lostTo[waiting[0]] = f
 			waiting = slices.Delete(waiting, 0, 1)

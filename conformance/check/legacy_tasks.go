@@ -307,6 +307,21 @@ func legacyTaskChecks() []Check {
 					}
 				})
 				c.Results("tasks/get", func(_, a *Frame) { look(a, a.Result) })
+				c.Results("tasks/cancel", func(_, a *Frame) { look(a, a.Result) })
+				c.Results("tasks/list", func(_, a *Frame) {
+					for t := range a.Result.Get("tasks").Elems() {
+						look(a, t)
+					}
+				})
+			},
+		},
+		{
+			ID: "task-results-shape", Title: "what is said of tasks fits the schema", Layer: Feature, Needs: []string{"tasks"},
+			Requirements: []string{"legacy/tasks-id"},
+			Judge: func(c *Case) {
+				for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/list"} {
+					c.Results(method, func(_, a *Frame) { c.FitsResult(a, method) })
+				}
 			},
 		},
 		{

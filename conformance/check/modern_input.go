@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goldwire/goldwire/conformance/validate"
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -249,11 +250,11 @@ func modernInputProbes() []Probe {
 		{
 			Name: "questions of tools", Since: firstModern, Profile: Declared, Needs: []string{"tools"},
 			Run: func(d *Driver) {
-				n := 0
+				n, began := 0, time.Now()
 				for _, t := range d.Facts.Tools {
 					name := Name(t, "name")
 					args, sure := Arguments(t.Get("inputSchema"))
-					if name == "" || !sure || !d.MayCall(name) || n == maxAskers {
+					if name == "" || !sure || !d.MayCall(name) || enough(n, began) {
 						continue
 					}
 					n++
@@ -463,7 +464,7 @@ func modernInputChecks() []Check {
 					case within(need, req.caps()):
 						c.Broken(a, "a capability that the request does not declare", text(need)+", all of which it declares")
 					default:
-						c.Saw()
+						c.fits(a, c.protocol().Definition("ClientCapabilities", need), "capabilities as ClientCapabilities has them")
 					}
 				})
 			},

@@ -23,6 +23,38 @@ var gated = []struct{ method, capability, params string }{
 	{"completion/complete", "completions", `{"ref":{"type":"ref/prompt","name":"goldwire_no_such_prompt"},"argument":{"name":"x","value":""}}`},
 }
 
+// fitting are params that name something that the server has, so that nothing
+// but its metadata is wrong with a request; "" where there is nothing harmless.
+func (d *Driver) fitting(method string) string {
+	switch method {
+	case "tools/call":
+		for _, t := range d.Facts.Tools {
+			if args, sure := Arguments(t.Get("inputSchema")); sure && d.worked(Name(t, "name")) {
+				return `{"name":` + quote(Name(t, "name")) + `,"arguments":` + args + `}`
+			}
+		}
+	case "prompts/get":
+		for _, p := range d.Facts.Prompts {
+			if p.Get("arguments") == nil && Name(p, "name") != "" {
+				return `{"name":` + quote(Name(p, "name")) + `}`
+			}
+		}
+	case "resources/read":
+		for _, r := range d.Facts.Resources {
+			if uri := Name(r, "uri"); uri != "" {
+				return `{"uri":` + quote(uri) + `}`
+			}
+		}
+	case "completion/complete":
+		for _, p := range d.Facts.Prompts {
+			for a := range p.Get("arguments").Elems() {
+				return `{"ref":{"type":"ref/prompt","name":` + quote(Name(p, "name")) + `},"argument":{"name":` + quote(Name(a, "name")) + `,"value":""}}`
+			}
+		}
+	}
+	return ""
+}
+
 // without is the required metadata with one member left out.
 func (d *Driver) without(member string) string {
 	v := wire.Raw("{" + d.Meta() + "}")
@@ -68,7 +100,7 @@ func modernMetaProbes() []Probe {
 					var asked []*Frame
 					for _, m := range gated {
 						if d.Facts.Has(m.capability) {
-							asked = append(asked, d.AskWith(d.NextID(), m.method, part.meta(d, m.params)))
+							asked = append(asked, d.AskWith(d.NextID(), m.method, part.meta(d, or(d.fitting(m.method), m.params))))
 						}
 					}
 					d.Await(asked...)
@@ -308,7 +340,7 @@ func definedKey(key string, facts *Facts) bool {
 		return true
 	}
 	for ext := range facts.Capabilities.Get("extensions").Members() {
-		if strings.HasPrefix(ext, metaPrefix) {
+		if strings.HasPrefix(ext, metaPrefix) && strings.HasPrefix(key, metaPrefix) {
 			return true
 		}
 	}

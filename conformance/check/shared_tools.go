@@ -4,8 +4,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goldwire/goldwire/conformance/validate"
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -13,9 +15,16 @@ import (
 
 // How many tools are called, in each of the ways.
 const (
-	maxTools    = 20
+	maxTools    = 20  // tools that are called, whatever time they take
+	manyTools   = 100 // tools that are called while they take little
+	quickTools  = 2 * time.Second
 	maxBadCalls = 4
 )
+
+// enough reports whether a probe that began then has called enough tools.
+func enough(called int, began time.Time) bool {
+	return called >= manyTools || called >= maxTools && time.Since(began) > quickTools
+}
 
 func toolProbes() []Probe {
 	return []Probe{
@@ -37,10 +46,16 @@ func toolProbes() []Probe {
 		{
 			Name: "read-only tools", Profile: Main, Needs: []string{"tools"},
 			Run: func(d *Driver) {
-				called, bare := 0, 0
-				for _, t := range d.Facts.Tools {
+				called, bare, began := 0, 0, time.Now()
+				// There may be more tools than are called: first come those that
+				// say the most of what they give.
+				tools := slices.Clone(d.Facts.Tools)
+				slices.SortStableFunc(tools, func(a, b wire.Raw) int {
+					return btoi(b.Get("outputSchema") != nil) - btoi(a.Get("outputSchema") != nil)
+				})
+				for _, t := range tools {
 					name, ok := t.Get("name").Str()
-					if !ok || !d.MayCall(name) || called == maxTools {
+					if !ok || !d.MayCall(name) || enough(called, began) {
 						continue
 					}
 					args, sure := Arguments(t.Get("inputSchema"))
@@ -84,9 +99,35 @@ func toolProbes() []Probe {
 						d.Patient(d.Ask("tools/call", `{"name":`+quote(name)+`,"arguments":`+wrong+`}`))
 					}
 				}
+				// A tool that works does so with arguments that are no object only
+				// where nobody looks at them.
+				for _, t := range d.Facts.Tools {
+					if name := Name(t, "name"); d.worked(name) {
+						d.Step("tools/malformed/arguments")
+						d.Call("tools/call", `{"name":`+quote(name)+`,"arguments":"goldwire"}`)
+						break
+					}
+				}
 			},
 		},
 	}
+}
+
+// worked reports whether a call of a tool gave a result before, and did not
+// take long.
+func (d *Driver) worked(name string) (ok bool) {
+	look := func(t *Trace) {
+		for req := range t.visit(t.sent) {
+			if req.Method == "tools/call" && Name(req.Params, "name") == name {
+				ok = ok || t.Answer(req).OK()
+			}
+		}
+	}
+	for _, t := range d.past {
+		look(t)
+	}
+	d.View(look)
+	return ok && d.MayCall(name) && !d.slow(name)
 }
 
 // wrongType gives arguments of which one required member has a type that its
@@ -141,17 +182,15 @@ func toolChecks() []Check {
 			ID: "malformed-tool-call", Title: "tools/call without a tool's name is refused", Layer: Feature, Needs: []string{"tools"},
 			Requirements: []string{"legacy/jsonrpc-invalid-params", "modern/tools-call-malformed-error"},
 			Judge: func(c *Case) {
-				s := c.Step("tools/malformed")
-				if s == nil {
-					return
-				}
-				for _, req := range s.Sent() {
-					a := c.Answer(req)
-					if failed, _ := a.result().Get("isError").Bool(); a.OK() && failed {
-						c.Tolerated(a, "an error with code -32602", "a result with isError")
-						continue
+				for _, s := range c.StepsOf("tools/malformed") {
+					for _, req := range s.Sent() {
+						a := c.Answer(req)
+						if failed, _ := a.result().Get("isError").Bool(); a.OK() && failed {
+							c.Tolerated(a, "an error with code -32602", "a result with isError")
+							continue
+						}
+						c.refused(req, true, -32602)
 					}
-					c.refused(req, true, -32602)
 				}
 			},
 		},

@@ -25,6 +25,8 @@ func (c *Conn) special(r *Request) (string, error) {
 		return c.page(r, "tools", append(c.tools(r),
 			`{"name":"ask-too","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`,
 			`{"name":"region","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"inner":{"type":"object","properties":{"level":{"type":"integer","x-mcp-header":"Level"}}}}},"annotations":{"readOnlyHint":true}}`))
+	case r.Method == "tools/call" && r.Params.Get("arguments") != nil && r.Params.Get("arguments").Kind() != wire.KindObject:
+		return "", fail(-32602, "arguments is no object")
 	case r.Method == "tools/call" && name == "region":
 		return `{"content":[{"type":"text","text":"here"}],"resultType":"complete","_meta":{` + metaTrace + `,"` + metaServer + `":` + serverInfo("2026-07-28") + `}}`, nil
 	case r.Method == "tools/call" && name == "ask":
