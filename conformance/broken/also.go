@@ -186,3 +186,6 @@ var also = map[string]string{
 	"version-refusal-shape/data":              "version-counter-offer",
 	"version-unsupported-refused":             "version-per-request",
 }
+
+// alsoReference is also for the faults of the reference server.
+var alsoReference = map[string]string{}

@@ -23,7 +23,8 @@ import (
 // Fault is a server that breaks one rule.
 type Fault struct {
 	Name string // unique
-	// Check is the id of the check that has to name it.
+	// Check is the id of the check that has to name it; "" is any that covers
+	// one of the Requirements.
 	Check string
 	// Also are ids of checks that may name it too, as what the server does
 	// breaks their rules as well.
@@ -63,16 +64,27 @@ type mutant struct {
 
 // Servers are all servers with a named fault, in order of their names.
 func Servers() []Fault {
-	all := map[string]mutant{}
+	tables := map[string]mutant{}
 	for _, table := range []map[string]mutant{sharedMutants, legacyMutants, modernMutants} {
-		maps.Copy(all, table)
+		maps.Copy(tables, table)
 	}
 	var out []Fault
-	for name, m := range all {
+	out = append(out, referenceFaults(modernFaults, "modern/", "2026-07-28")...)
+	for name, m := range tables {
 		id, _, _ := strings.Cut(name, "/")
 		out = append(out, Fault{Name: name, Check: id, Also: strings.Fields(also[name]), Revision: m.rev, Tolerated: m.warn, Server: &m.server})
 	}
 	slices.SortFunc(out, func(a, b Fault) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// referenceFaults are faults of the reference server, named by the requirement
+// that they break and, behind a comma, what they do.
+func referenceFaults(table map[string]*Wire, era, rev string) (out []Fault) {
+	for name, w := range table {
+		id, _, _ := strings.Cut(name, ",")
+		out = append(out, Fault{Name: era + name, Requirements: []string{era + id}, Also: strings.Fields(alsoReference[era+name]), Revision: rev, Wire: w})
+	}
 	return out
 }
 

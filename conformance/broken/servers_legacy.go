@@ -171,7 +171,8 @@ var legacyMutants = map[string]mutant{
 	"task-created/same-id": {server: on("tools/call", func(_ *request, a string) string {
 		return strings.Replace(a, "c3b8d5f0e2a14796b1d94e0f7a5c6823", "9f1c2e7ab04d4c6f8e35d17a60b2c981", 1)
 	})},
-	"task-shape": {server: swap("tasks/get", `"createdAt":"2025-11-25T10:30:00Z"`, `"createdAt":"now"`)},
+	"task-results-shape": {server: swap("tasks/cancel", `"pollInterval":10`, `"pollInterval":"10"`)},
+	"task-shape":         {server: swap("tasks/get", `"createdAt":"2025-11-25T10:30:00Z"`, `"createdAt":"now"`)},
 	"task-transitions": {server: server{Output: func(c *conn, r *request, a string) string {
 		if r != nil && r.Method == "tasks/get" && strings.Contains(a, "completed") {
 			key := "ended " + string(r.Params.Get("taskId"))

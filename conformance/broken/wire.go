@@ -63,6 +63,7 @@ type Link struct {
 	errs  io.Writer
 	in    io.Writer // to the server
 	asked map[string]Message
+	open  map[string]bool // ids of requests that have no answer yet
 	stop  context.CancelFunc
 	ended bool
 	exit  int
@@ -106,17 +107,7 @@ func (f *Wire) serve(ctx context.Context, server serveFunc, in io.Reader, out, e
 	defer stop()
 	toServer, serverIn := io.Pipe()
 	serverOut, fromServer := io.Pipe()
-	// A function that blocks, or a client that reads no more, ends with the server.
-	unblock := context.AfterFunc(ctx, func() {
-		_ = toServer.CloseWithError(io.ErrClosedPipe)
-		_ = serverIn.Close()
-		_ = serverOut.CloseWithError(io.ErrClosedPipe)
-		if c, ok := in.(io.Closer); ok {
-			_ = c.Close()
-		}
-	})
-	defer unblock()
-	w := &Link{Context: ctx, State: map[string]any{}, out: out, errs: errs, in: serverIn, turn: make(chan struct{}, 1), asked: map[string]Message{}, stop: stop, exit: f.Exit}
+	w := &Link{Context: ctx, State: map[string]any{}, out: out, errs: errs, in: serverIn, turn: make(chan struct{}, 1), asked: map[string]Message{}, open: map[string]bool{}, stop: stop, exit: f.Exit}
 	if f.Start != nil {
 		f.Start(w)
 	}
@@ -129,8 +120,7 @@ func (f *Wire) serve(ctx context.Context, server serveFunc, in io.Reader, out, e
 		_ = toServer.CloseWithError(io.ErrClosedPipe)
 	})
 	f.outward(w, serverOut)
-	stop()
-	unblock()
+	stop() // ends a function that blocks
 	_ = toServer.CloseWithError(io.ErrClosedPipe)
 	if c, ok := in.(io.Closer); ok {
 		_ = c.Close()
@@ -179,7 +169,7 @@ func (w *Link) note(line []byte) {
 	}
 	keep := func(v wire.Raw) {
 		if m := parse(v); m.ID != nil && m.Method != "" {
-			w.asked[string(m.ID)] = m
+			w.asked[string(m.ID)], w.open[string(m.ID)] = m, true
 		}
 	}
 	keep(v)
@@ -225,6 +215,7 @@ func (w *Link) answered(line string) Message {
 	if m := v.Get("method"); m != nil {
 		return Message{}
 	}
+	delete(w.open, string(v.Get("id")))
 	if asked, ok := w.asked[string(v.Get("id"))]; ok {
 		if version, ok := v.Get("result").Get("protocolVersion").Str(); ok && asked.Method == "initialize" {
 			w.Revision = version
