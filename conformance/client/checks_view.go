@@ -36,10 +36,11 @@ const (
 // rules.
 type view struct {
 	trace *check.Trace
-	talks []*talk        // what belongs together, in order
-	calls []*exchange    // HTTP requests of the client, in order
-	whole []*exchange    // those of both eras, and those that are of none
-	lines []*check.Frame // of both sides and eras, those of other traffic left out
+	talks []*talk         // what belongs together, in order
+	calls []*exchange     // HTTP requests of the client, in order
+	whole []*exchange     // those of both eras, and those that are of none
+	lines []*check.Frame  // of both sides and eras, those of other traffic left out
+	ways  map[string]bool // paths that messages were sent to
 }
 
 // talk is one conversation of client and server: a process, a session, or, in
@@ -68,6 +69,12 @@ type exchange struct {
 // own reports whether it went to the server under its own address, and not to
 // another listener of the checker.
 func (x *exchange) own() bool { return strings.HasPrefix(x.Target, "/") }
+
+// ours reports whether it belongs to the traffic with the server: it carries a
+// message, or goes where messages go.
+func (x *exchange) ours() bool {
+	return x.own() && x.Method != "" && (x.message != nil || x.view.ways[x.path])
+}
 
 // at is a frame that points at the first line of the exchange.
 func (x *exchange) at() *check.Frame {
@@ -121,7 +128,7 @@ func stateless(f *check.Frame) bool {
 
 // viewOf reads a recording as one of an era. A view is made once for a trace.
 func viewOf(t *check.Trace, modern bool) *view {
-	v := &view{trace: t}
+	v := &view{trace: t, ways: map[string]bool{}}
 	rec := t.Recording
 	// What goes to other addresses, or to those of authorization, is no message.
 	apart := map[int]bool{}
@@ -195,6 +202,9 @@ func viewOf(t *check.Trace, modern bool) *view {
 		target, query, _ := strings.Cut(x.Target, "?")
 		e.path = target
 		e.query, _ = url.ParseQuery(query)
+		if e.message != nil && !apart[x.Number] {
+			v.ways[target] = true
+		}
 		v.whole = append(v.whole, e)
 		is := x.First < legacyFrom
 		if m, known := modernExchange[x.Number]; known {
@@ -285,6 +295,9 @@ func (k *talk) match() {
 			if f.Method == initialize && !f.FromServer && k.open == nil {
 				k.open = f
 			}
+			if f.Method == initialized && !f.FromServer && k.ready == nil {
+				k.ready = f // with an id, which is judged by itself
+			}
 		case f.Kind == check.KindResponse && f.ID != nil:
 			table := k.answers
 			if !f.FromServer {
@@ -344,12 +357,16 @@ func (k *talk) requests(method string) []*check.Frame {
 func (k *talk) asked(method string) []*check.Frame {
 	var out []*check.Frame
 	for _, f := range k.lines {
-		if f.FromServer && f.Kind == check.KindRequest && f.Method == method {
+		// One that is none by its form need not be answered.
+		if f.FromServer && f.Kind == check.KindRequest && f.Method == method && proper(f) {
 			out = append(out, f)
 		}
 	}
 	return out
 }
+
+// proper reports whether a message says that it is JSON-RPC 2.0.
+func proper(f *check.Frame) bool { return str(f.Value.Get("jsonrpc")) == "2.0" }
 
 // offered is what the server declared in this conversation, nil where it never
 // said so.
@@ -375,8 +392,12 @@ func (k *talk) caps() wire.Raw {
 // views reads the recordings of the judged revision, those of one script where
 // names are given. Without any the check is not observed.
 func views(c *check.Case, scripts ...string) []*view {
+	tellScripts(c, scripts)
 	var out []*view
 	for _, t := range c.Traces() {
+		if t.Profile == asking {
+			continue
+		}
 		wanted := len(scripts) == 0
 		for _, s := range scripts {
 			wanted = wanted || t.Profile == s || strings.HasSuffix(s, "-") && strings.HasPrefix(t.Profile, s)
@@ -429,7 +450,7 @@ func eachRequest(c *check.Case, fn func(k *talk, f *check.Frame)) {
 func eachCall(c *check.Case, fn func(x *exchange)) {
 	for _, v := range views(c) {
 		for _, x := range v.calls {
-			if x.own() && x.Method != "" {
+			if x.ours() {
 				fn(x)
 			}
 		}

@@ -306,8 +306,9 @@ func (r *runner) judge() error {
 	traces := map[setting][]*check.Trace{}
 	for _, s := range r.chosen {
 		traces[s] = append(traces[s], r.good[s])
+		wants := r.wants(s)
 		for i := range scripts {
-			if i > 0 && scripts[i].plays(s.rev, s.t) {
+			if i > 0 && scripts[i].plays(s.rev, s.t) && wants.has(scripts[i].Name) {
 				jobs = append(jobs, job{s, len(traces[s]), &scripts[i]})
 				traces[s] = append(traces[s], nil)
 			}
@@ -363,6 +364,22 @@ func (r *runner) judge() error {
 		}
 	}
 	return errors.Join(last, r.ctx.Err())
+}
+
+// wants are the scripts that the selected checks look at.
+func (r *runner) wants(s setting) *wanted {
+	w := &wanted{}
+	if r.o.Selects == nil || r.o.scripts != nil {
+		w.all = true
+		return w
+	}
+	checks := All()
+	for i := range checks {
+		if k := &checks[i]; !w.all && k.Applies(s.rev, s.t) && r.o.Selects(k, s.rev, s.t) {
+			w.addScriptsOf(k, s.rev, s.t, r.good[s])
+		}
+	}
+	return w
 }
 
 func (r *runner) givenUp() bool {
