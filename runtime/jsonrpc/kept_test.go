@@ -41,8 +41,8 @@ func TestHandshakeIsBounded(t *testing.T) {
 	// What is around the params does not last.
 	p = newTap(t, oldServer{}, jsonrpc.ServerSide)
 	before := heap()
-	p.talk(strings.Replace(sayInit, `"id":1`, `"other":"`+strings.Repeat("x", 32<<20)+`","id":1`, 1), getInit)
-	require.Less(t, heap()-before, int64(8<<20))
+	p.talk(strings.Replace(sayInit, `"id":1`, `"other":"`+strings.Repeat("x", 16<<20)+`","id":1`, 1), getInit)
+	require.Less(t, heap()-before, int64(4<<20))
 	require.Equal(t, `{"name":"t","version":"1"}`, string(p.conn.Session().Info))
 }
 
@@ -75,11 +75,11 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	})
 	t.Run("aliases", func(t *testing.T) {
 		p := oldTap(t, s)
-		before, pad := heap(), strings.Repeat("x", 4<<20)
+		before, pad := heap(), strings.Repeat("x", 1<<20)
 		for i := range 16 {
 			p.talk(subscribe(fmt.Sprintf("x:%d", i), `,"_meta":{"pad":"`+pad+`"}`), taken)
 		}
-		require.Less(t, heap()-before, int64(16<<20))
+		require.Less(t, heap()-before, int64(4<<20))
 		runtime.KeepAlive(p)
 	})
 	t.Run("by the handler", func(t *testing.T) { // as many as it likes, so the bound is met while it runs
@@ -105,11 +105,11 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 func TestListensKeepWhatTheyNeed(t *testing.T) {
 	p := newTap(t, newServer{Listen: jsonrpc.ListenOptions{ResourceUpdates: true}}, jsonrpc.ServerSide)
 	p.talk("> "+listenRequest("1", `{"resourceSubscriptions":["x:`+strings.Repeat("y", 1<<20)+`"]}`), `< {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"*"}}`)
-	before, pad := heap(), strings.Repeat("x", 4<<20)
+	before, pad := heap(), strings.Repeat("x", 1<<20)
 	for i := range 16 {
 		p.talk("> "+listenRequest(fmt.Sprint(i), `{"resourceSubscriptions":["x:/y"],"pad":"`+pad+`"}`), `< {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":"*"}`)
 	}
-	require.Less(t, heap()-before, int64(16<<20))
+	require.Less(t, heap()-before, int64(4<<20))
 	require.Equal(t, 16, p.conn.Stats().Subscriptions)
 }
 

@@ -88,7 +88,7 @@ func TestConnectionsThatBreakAnywhere(t *testing.T) {
 			executed := map[string]int{}
 			long, most := "", int64(6000)
 			if seed%8 >= 6 { // answers that are streamed, with pauses
-				long, most = strings.Repeat("日本語\n", 12_000), 600_000
+				long, most = strings.Repeat("日本語\n", 7_500), 400_000
 			}
 			l, m := servers(map[string]tool{"echo": func(ctx context.Context, p peer) (string, error) {
 				mu.Lock()

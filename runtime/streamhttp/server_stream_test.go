@@ -167,9 +167,9 @@ func TestTextStream(t *testing.T) {
 	cases := map[string]text{
 		"nothing":   {"", 10},
 		"short":     {"hi\n", 1},
-		"long":      {strings.Repeat(escapes, 8_000), 1 << 20},
-		"cut runes": {strings.Repeat(escapes, 5_000), 4097},
-		"plain":     {strings.Repeat("x", 1<<20), 1 << 20},
+		"long":      {strings.Repeat(escapes, 4_000), 1 << 20},
+		"cut runes": {strings.Repeat(escapes, 3_000), 4097},
+		"plain":     {strings.Repeat("x", 300_000), 1 << 20},
 	}
 	for _, n := range []int{300, 150, 100, 50, 0} { // the text, and not yet the answer, is as long as what is collected
 		cases[fmt.Sprint("bound less ", n)] = text{strings.Repeat("x", bound-n), 1 << 20}
