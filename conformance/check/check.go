@@ -146,6 +146,7 @@ type Case struct {
 	verdict  result.Verdict // set by NotApplicable, NotObserved, Blocked
 	reason   string
 	looked   []*Step // that Judge asked for
+	guessed  bool    // what the server declares is not in a recording of others, yet Judge asked
 }
 
 type finding struct {
@@ -407,7 +408,10 @@ func codesText(codes []int64) string {
 // Has reports whether the server declared a capability, given as a path:
 // "tools", "resources.subscribe". A flag counts when it is true, anything else
 // when it is there.
-func (c *Case) Has(capability string) bool { return c.Facts.Has(capability) }
+func (c *Case) Has(capability string) bool {
+	c.guessed = c.guessed || !c.Facts.Known() && len(c.traces) > 0 && c.traces[0].Profile == StepRecorded
+	return c.Facts.Has(capability)
+}
 
 // Verdict runs a check on the recordings of a revision over a transport. A
 // check that panics is an error of the checker, never a finding.
@@ -441,6 +445,8 @@ func (k *Check) Verdict(rev string, t catalogue.Transport, facts *Facts, traces,
 
 func (c *Case) conclude(out *result.Check) {
 	switch {
+	case c.guessed && c.findings > 0:
+		out.Verdict, out.Reason = result.NotObserved, "what the server declares was not recorded"
 	case c.findings > 0:
 		f := c.first
 		if c.hard != nil {
