@@ -137,9 +137,10 @@ func idPath(path string) bool {
 func turns(rec *transcript.Recording) []*turn {
 	var out []*turn
 	open := map[string][]*turn{} // by sender and id
+	carriers := ofCarrier(rec)
 	for i := range rec.Events {
 		e := &rec.Events[i]
-		if e.Carrier || e.Dir == transcript.Note || e.Kind != transcript.KindMessage || len(e.Data) == 0 {
+		if carriers[i] || e.Carrier || e.Dir == transcript.Note || e.Kind != transcript.KindMessage || len(e.Data) == 0 {
 			continue
 		}
 		v, err := wire.ParseRaw(e.Data)

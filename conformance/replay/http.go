@@ -25,7 +25,7 @@ import (
 // carried is what the carrier of a transcript said about one line.
 type carried struct {
 	header transcript.Header // of its request, or of the response that it is in
-	status int               // of the response that it is in; 0 where none is recorded
+	status int               // of the response to it, or that it is in; 0 where none is recorded
 }
 
 // httpLink is a link over HTTP: a line is the body of a request, a body or
@@ -33,6 +33,7 @@ type carried struct {
 type httpLink interface {
 	Link
 	transport() string
+	wrongs() []string
 	send(line []byte, c carried) error
 }
 
@@ -65,6 +66,7 @@ type httpServer struct {
 	post    string        // where to post
 	ready   chan struct{} // closed when post is known
 	calls   map[string]*flight
+	wrong   []string // statuses that were not as recorded
 	flying  sync.WaitGroup
 	streams sync.WaitGroup // GET
 	get     bool
@@ -295,6 +297,11 @@ func (s *httpServer) send(line []byte, c carried) error {
 			}
 			return
 		}
+		if c.status != 0 && res.StatusCode != c.status && !s.rules.TwoEndpoints { // there the carrier says 202 only
+			s.mu.Lock()
+			s.wrong = append(s.wrong, fmt.Sprintf("HTTP status: want %d, got %d, for %s", c.status, res.StatusCode, short(string(line))))
+			s.mu.Unlock()
+		}
 		if len(requests) == 0 || initialize {
 			defer done() // when all has come
 		} else {
@@ -322,6 +329,13 @@ func (s *httpServer) send(line []byte, c carried) error {
 		return failed
 	}
 	return nil
+}
+
+// wrongs are the statuses that were not as recorded.
+func (s *httpServer) wrongs() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wrong
 }
 
 // answer reads what a POST was answered with.

@@ -97,6 +97,8 @@ func (c *httpClient) transport() string {
 	return "http"
 }
 
+func (c *httpClient) wrongs() []string { return nil }
+
 func (c *httpClient) Start(out, errout io.WriteCloser) error {
 	c.out = out
 	_ = errout.Close()

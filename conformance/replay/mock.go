@@ -98,9 +98,10 @@ func NewMock(rec *transcript.Recording, redacted bool) (*Mock, error) {
 		}
 		return nil
 	}
+	carriers := ofCarrier(rec)
 	for i := range rec.Events {
 		e := &rec.Events[i]
-		if !e.Message() || len(e.Data) == 0 {
+		if !e.Message() || len(e.Data) == 0 || carriers[i] {
 			continue
 		}
 		v, err := wire.ParseRaw(e.Data)

@@ -223,9 +223,9 @@ func (p *player) plan(rec *transcript.Recording) error {
 	literal := rec.Get(transcript.FieldRecorded) != ""
 	p.literal, p.ids.literal = literal, literal
 	heads := map[int]carried{}
-	refused := map[int]bool{}
-	for x := range rec.Exchanges() {
-		if refused[x.Number] = refusedByHTTP(x); p.http != nil {
+	carriers := ofCarrier(rec)
+	if p.http != nil {
+		for x := range rec.Exchanges() {
 			c := carried{header: x.ResponseHeader, status: x.Status}
 			if p.mine == transcript.ToServer {
 				c.header = x.Header
@@ -237,7 +237,7 @@ func (p *player) plan(rec *transcript.Recording) error {
 	for i := range rec.Events {
 		e := &rec.Events[i]
 		fail := func(err error) error { return fmt.Errorf("event %d, %s: %w", i, short(e.Line()), err) }
-		if e.Carrier || refused[e.Exchange] || p.http != nil && e.Dir == transcript.Note { // HTTP has no pipes and processes
+		if e.Carrier || carriers[i] || p.http != nil && e.Dir == transcript.Note { // HTTP has no pipes and processes
 			continue
 		}
 		st := step{event: i, line: e.Line()}
@@ -299,14 +299,26 @@ func pattern(v wire.Raw, literal bool) (*match.Pattern, error) {
 	return match.Parse(v)
 }
 
-// refusedByHTTP reports whether HTTP refused a request in words of its own: a
-// session, a transport or a method that there is not. Nothing of the protocol was
-// said then.
-func refusedByHTTP(x *transcript.Exchange) bool {
-	return x.Status >= 300 && !slices.ContainsFunc(x.Messages, func(m transcript.SSEEvent) bool {
-		v, err := wire.ParseRaw(bytes.TrimSpace(m.Data))
-		return err == nil && v.Kind() == wire.KindObject
-	})
+// ofCarrier are the events of bodies in which nothing of the protocol is said:
+// of requests that HTTP itself refused (there is no such session, transport or
+// method), and the address to post to of HTTP+SSE.
+func ofCarrier(rec *transcript.Recording) map[int]bool {
+	out := map[int]bool{}
+	for x := range rec.Exchanges() {
+		refused := x.Status >= 300 && !slices.ContainsFunc(x.Messages, func(m transcript.SSEEvent) bool {
+			v, err := wire.ParseRaw(bytes.TrimSpace(m.Data))
+			return err == nil && v.Kind() == wire.KindObject
+		})
+		if refused && x.BodyIndex >= 0 {
+			out[x.BodyIndex] = true
+		}
+		for _, m := range x.Messages {
+			if refused || m.Event == "endpoint" {
+				out[m.Index] = true
+			}
+		}
+	}
+	return out
 }
 
 // parts takes a batch apart; everything else is its own only part.
@@ -783,6 +795,13 @@ func (p *player) finish(ctx context.Context) {
 	if !p.stopped {
 		p.drain(ctx)
 	}
+	defer func() {
+		if p.http != nil {
+			for _, w := range p.http.wrongs() {
+				p.problem(Problem{Kind: Mismatch, Event: -1, Seen: -1, Err: errors.New(w)})
+			}
+		}
+	}()
 	state, err := p.link.End(ctx, func(signal string) { p.rec.Note(0, transcript.KindSent, signal) })
 	if state != nil {
 		p.rec.Exit(state)

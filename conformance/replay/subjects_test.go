@@ -178,13 +178,27 @@ func connect(ctx context.Context, d jsonrpc.Dialer, rev, scenario string) (*remo
 		if err != nil {
 			return nil, err
 		}
-		return &remote{ping: func(ctx context.Context) error { return only(s.Ping(ctx, nil)) }, close: s.Close}, nil
+		return &remote{
+			ping: func(ctx context.Context) error { return only(s.Ping(ctx, nil)) },
+			list: func(ctx context.Context) error { return only(s.ListTools(ctx, nil)) },
+			call: func(ctx context.Context, name, arguments string) (string, error) {
+				return textOf(s.CallTool(ctx, &v20250326.CallToolParams{Name: name, Arguments: wire.Raw(arguments)}))
+			},
+			close: s.Close,
+		}, nil
 	case revision.V20250618:
 		s, err := v20250618.Connect(ctx, d, v20250618.Client{Info: v20250618.Implementation{Name: clientName, Version: "1"}})
 		if err != nil {
 			return nil, err
 		}
-		return &remote{ping: func(ctx context.Context) error { return only(s.Ping(ctx, nil)) }, close: s.Close}, nil
+		return &remote{
+			ping: func(ctx context.Context) error { return only(s.Ping(ctx, nil)) },
+			list: func(ctx context.Context) error { return only(s.ListTools(ctx, nil)) },
+			call: func(ctx context.Context, name, arguments string) (string, error) {
+				return textOf(s.CallTool(ctx, &v20250618.CallToolParams{Name: name, Arguments: wire.Raw(arguments)}))
+			},
+			close: s.Close,
+		}, nil
 	case revision.V20251125:
 		c := v20251125.Client{Info: v20251125.Implementation{Name: clientName, Version: "1"}}
 		switch scenario {
