@@ -6,6 +6,7 @@ go 1.26.0
 
 tool (
 	github.com/mark3labs/mcp-go/examples/everything
+	github.com/modelcontextprotocol/go-sdk/conformance/everything-client
 	github.com/modelcontextprotocol/go-sdk/conformance/everything-server
 )
 

@@ -7,6 +7,7 @@ set -eu
 cd "$(dirname "$0")"
 mkdir -p ../../bin/peers
 go build -o ../../bin/peers/go-sdk-everything github.com/modelcontextprotocol/go-sdk/conformance/everything-server
+go build -o ../../bin/peers/go-sdk-everything-client github.com/modelcontextprotocol/go-sdk/conformance/everything-client
 go build -o ../../bin/peers/mcp-go-everything github.com/mark3labs/mcp-go/examples/everything
 missing=
 command -v npm >/dev/null 2>&1 || missing="nodejs npm"
