@@ -534,7 +534,7 @@ func (p *plan) read(raw wire.Raw, v reflect.Value) bool {
 		d.Reset(nil, wire.Options{})
 		decs.Put(d)
 	}()
-	d.Reset(raw, wire.Options{Alias: true, MaxDepth: 1})
+	d.Reset(raw, wire.Options{MaxDepth: 1})
 	if d.ObjBegin() != nil {
 		return false
 	}
@@ -558,7 +558,7 @@ func (p *plan) read(raw wire.Raw, v reflect.Value) bool {
 			if err != nil {
 				return false
 			}
-			f.SetString(strings.Clone(s))
+			f.SetString(s)
 		case reflect.Bool:
 			b, err := d.Bool()
 			if err != nil {
