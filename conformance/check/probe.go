@@ -411,7 +411,8 @@ func (r *run) open(profile string) bool {
 	r.unopened = 0
 	if !r.pinged && profile != Bare && !Modern(s.rev) {
 		s.tryPing()
-		r.pinged, r.noPing = s.Lost() == "", s.noPing
+		// One that hung over it is not asked again.
+		r.pinged, r.noPing = true, s.noPing || s.Lost() != ""
 	}
 	return true
 }

@@ -804,6 +804,9 @@ func (s *Session) Await(reqs ...*Frame) bool {
 		defer s.mu.Unlock()
 		return all()
 	}
+	if s.Lost() != "" {
+		return answered() // it cost its time already
+	}
 	half, full := limit/2, limit >= s.limits.Request
 	over := time.Now().Add(limit)
 	if s.wait(half, settled) {
