@@ -98,7 +98,7 @@ func (f *checkFlags) judge(cmd *cobra.Command, t conformance.Target, o conforman
 		o.Parallel = parallelScripts
 	}
 	over := []catalogue.Transport(nil)
-	if cmd.Flags().Changed("transport") {
+	if cmd.Flags().Changed("transport") && f.transport != "auto" {
 		over = []catalogue.Transport{catalogue.Transport(f.transport)}
 	}
 	limits := client.Limits{Start: f.timeout, Idle: f.client.idle}
