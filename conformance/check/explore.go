@@ -108,12 +108,20 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 	if f != nil && s.wait(wait, func() bool { return s.isSettled(f) }) && s.AnswerTo(f) != nil {
 		x.Answered = true
 		found := discovered(s.AnswerTo(f))
-		if a := s.AnswerTo(f); len(found) == 0 && a.OK() && a.Result.Get("capabilities").Kind() == wire.KindObject {
-			// It serves the request and does not list the version: it may have
-			// forgotten to, or mean it.
+		if len(found) == 0 {
+			// It serves the request and does not list the version, as it may have
+			// forgotten to, or mean it; or it has no discovery that can be
+			// understood, and serves other requests as such a revision has them.
+			a := s.AnswerTo(f)
+			unlisted := a.OK() && a.Result.Get("capabilities").Kind() == wire.KindObject
 			s.Step("discover/unlisted")
 			list := s.Ask("tools/list", "")
-			if s.Await(list); s.speaksAll(list) {
+			if unlisted {
+				s.Await(list)
+			} else {
+				s.wait(s.limits.Short, func() bool { return s.isSettled(list) })
+			}
+			if unlisted && s.speaksAll(list) || s.AnswerTo(list).result().Get("resultType") != nil {
 				found = []string{firstModern}
 			}
 		}

@@ -231,7 +231,7 @@ func legacyFeatureChecks() []Check {
 					}
 					for name, p := range f.Param("requestedSchema").Get("properties").Members() {
 						kind, _ := p.Get("type").Str()
-						ok := slices.Contains([]string{"string", "number", "integer", "boolean"}, kind) || kind == "array" && c.AtLeast(rev2025November) || kind == "" && p.Get("enum") != nil
+						ok := slices.Contains([]string{"string", "number", "integer", "boolean"}, kind) || kind == "array" && c.AtLeast(rev2025November) && (p.Get("items").Get("enum") != nil || p.Get("items").Get("anyOf") != nil) || kind == "" && p.Get("enum") != nil
 						c.want(f, ok, "a string, number, integer, boolean or choice", quote(name)+" of type "+text(p.Get("type")))
 					}
 				})
