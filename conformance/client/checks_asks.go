@@ -229,7 +229,7 @@ func askChecks() []check.Check {
 					}
 				}
 				asks(c, "elicitation/create", func(a ask) {
-					if code, _ := a.answer.Code(); a.answer.Failed() && a.mode() == "form" && a.hasMode("form") && (code == -32601 || code == -32602) && plainForm(a.params) {
+					if code, _ := a.answer.Code(); a.answer.Failed() && a.mode() == "form" && a.hasMode("form") && a.params.Get("task") == nil && (code == -32601 || code == -32602) && plainForm(a.params) {
 						c.Broken(a.answer, "an answer to a form, as it is declared", "error "+show(a.answer.Error))
 					}
 				})

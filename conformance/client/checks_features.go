@@ -1,6 +1,7 @@
 package client
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ func pagingChecks() []check.Check {
 							return
 						}
 					}
-					if k.givenElsewhere(cursor) { // judged by itself
+					if k.givenElsewhere(cursor) || k.ended(f) { // judged by themselves
 						return
 					}
 					expected := "a cursor that the server gave"
@@ -89,7 +90,7 @@ func pagingChecks() []check.Check {
 			Judge: func(c *check.Case) {
 				eachPage(c, func(k *talk, f *check.Frame, given []string) {
 					switch {
-					case f.Params.Get("cursor") != nil && len(given) == 0 && !k.givenElsewhere(str(f.Params.Get("cursor"))):
+					case f.Params.Get("cursor") != nil && k.ended(f) && !slices.Contains(given, str(f.Params.Get("cursor"))) && !k.givenElsewhere(str(f.Params.Get("cursor"))):
 						c.Broken(f, "no page after one without nextCursor", "a request with cursor "+show(f.Params.Get("cursor")))
 					case f.Params.Get("cursor") == nil:
 						c.Saw()
@@ -107,6 +108,7 @@ func pagingChecks() []check.Check {
 						switch {
 						case f.FromServer || f.Kind != check.KindRequest || !isList(f.Method):
 						case bad != nil && f.Method == bad.Method:
+							bad = nil
 							want(c, f, f.Params.Get("cursor") == nil, "the list from its beginning", "the cursor "+show(f.Params.Get("cursor"))+" again")
 						case f.Params.Get("cursor") != nil && k.answers[f].Failed():
 							bad = f
@@ -144,14 +146,17 @@ func pagingChecks() []check.Check {
 						if len(gaps) < 8 {
 							continue
 						}
-						least, most := gaps[1], gaps[1]
-						for _, g := range gaps[1:] {
-							least, most = min(least, g), max(most, g)
-						}
-						if least < 100*time.Millisecond { // no polling but a burst
+						middle := slices.Sorted(slices.Values(gaps))[len(gaps)/2]
+						if middle < 100*time.Millisecond { // no polling but a burst
 							continue
 						}
-						want(c, k.requests(method)[len(gaps)], most-least > least/20, "varied pauses between requests", "pauses of "+least.Round(time.Millisecond).String()+" to "+most.Round(time.Millisecond).String())
+						same := 0
+						for _, g := range gaps {
+							if (g - middle).Abs() <= max(middle/20, 15*time.Millisecond) {
+								same++
+							}
+						}
+						want(c, k.requests(method)[len(gaps)], same < len(gaps)*7/10, "varied pauses between requests", plural(same, "pause")+" of about "+middle.Round(time.Millisecond).String())
 					}
 				}
 			},
@@ -204,6 +209,18 @@ func (k *talk) given(method string, before int) []string {
 		}
 	}
 	return out
+}
+
+// ended reports whether the last page of that list before a request was the end
+// of it.
+func (k *talk) ended(req *check.Frame) bool {
+	var last *check.Frame
+	for _, f := range k.requests(req.Method) {
+		if a := k.answers[f]; a.OK() && a.Index < req.Index {
+			last = a
+		}
+	}
+	return last != nil && last.Result.Get("nextCursor") == nil
 }
 
 func nextCursor(a *check.Frame) (string, bool) {
@@ -301,7 +318,7 @@ func featureChecks() []check.Check {
 						if args == nil {
 							args = wire.Raw("{}")
 						}
-						schema, err := validate.Compile(tool.Get("inputSchema"))
+						schema, err := compiled(k.view.trace, tool.Get("inputSchema"))
 						if err != nil {
 							continue
 						}
@@ -579,7 +596,7 @@ func featureChecks() []check.Check {
 						}
 						lives, asked := false, false
 						for _, l := range k.lines {
-							if l.Index <= a.Index {
+							if l.Index <= a.Index || l.Index > k.view.over() {
 								continue
 							}
 							asked = asked || l.FromServer && l.Method == "ping"
@@ -645,7 +662,24 @@ func (k *talk) tools(before int) map[string]wire.Raw {
 }
 
 // tool is a tool as the server listed it last, nil where it did not.
-func (k *talk) tool(name string, before int) wire.Raw { return k.tools(before)[name] }
+func (k *talk) tool(name string, before int) wire.Raw {
+	for _, f := range slices.Backward(k.requests("tools/list")) {
+		a := k.answers[f]
+		if !a.OK() || a.Index >= before {
+			continue
+		}
+		var tool wire.Raw
+		for t := range a.Result.Get("tools").Elems() {
+			if str(t.Get("name")) == name {
+				tool = t
+			}
+		}
+		if tool != nil {
+			return tool
+		}
+	}
+	return nil
+}
 
 // eachProgress calls fn for every notification of progress of the client, with
 // the request of the server whose token it names and the answer to that.

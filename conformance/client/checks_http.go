@@ -24,6 +24,21 @@ func httpChecks() []check.Check {
 					}
 				})
 				for _, v := range views(c) {
+					first, old := "", false
+					for _, x := range v.whole {
+						for _, m := range x.Messages {
+							old = old || m.Event == "endpoint" // the old transport has two addresses
+						}
+						if !x.own() || x.message == nil || notMCP(x.path) {
+							continue
+						}
+						if first == "" {
+							first = x.path
+						}
+						if !old && x.path != first {
+							c.Broken(x.at(), "messages at "+first, "one at "+x.path)
+						}
+					}
 					for _, x := range v.whole {
 						if x.own() && x.message == nil && x.Method == "POST" && strings.Contains(string(x.Body), `"jsonrpc"`) {
 							c.Broken(x.at(), "messages at the server's endpoint", "one at "+x.path)
@@ -149,7 +164,7 @@ func httpChecks() []check.Check {
 				for _, v := range views(c) {
 					id, from := "", 0
 					for _, x := range v.calls {
-						if !x.own() {
+						if !x.ours() {
 							continue
 						}
 						if x.opens() {
@@ -412,7 +427,7 @@ func afterOpen(c *check.Case, fn func(agreed string, x *exchange)) {
 	for _, v := range views(c) {
 		agreed, from := "", 0
 		for _, x := range v.calls {
-			if !x.own() || notMCP(x.path) {
+			if !x.ours() {
 				continue
 			}
 			if x.opens() {

@@ -557,7 +557,7 @@ func answeredOnce(c *check.Case, k *talk) {
 			c.Broken(f, "one answer to request "+show(f.ID), "another one")
 		case f.FromServer && f.Kind == check.KindRequest && k.replies[f] != nil:
 			c.Saw()
-		case f.FromServer && f.Kind == check.KindRequest && simple(f.Method) && f.Index < lastAnswered && k.cancelledBy(f) == nil && !(f.Text[0] == '[' && c.Revision != march):
+		case f.FromServer && f.Kind == check.KindRequest && simple(f.Method) && proper(f) && f.Index < lastAnswered && k.cancelledBy(f) == nil && !(f.Text[0] == '[' && c.Revision != march):
 			c.Broken(f, "an answer to request "+show(f.ID), "none, although a later one was answered")
 		}
 	}

@@ -269,7 +269,7 @@ func taskChecks() []check.Check {
 						switch before := states[id]; {
 						case req.Method == "tasks/cancel" && id != noSuchTask && final(before):
 							refused(c, k, req, -32602)
-						case req.Method == "tasks/cancel" && f.OK() && before != "":
+						case req.Method == "tasks/cancel" && f.OK() && before != "" && id != noSuchTask:
 							want(c, f, str(f.Result.Get("status")) == "cancelled", "the status cancelled", show(f.Result.Get("status")))
 						}
 						for _, task := range []wire.Raw{f.Result, f.Result.Get("task")} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goldwire/goldwire/conformance/check"
 	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/conformance/validate"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -54,6 +55,10 @@ type talk struct {
 
 	answers map[*check.Frame]*check.Frame // of the server, by request of the client
 	replies map[*check.Frame]*check.Frame // of the client, by request of the server
+
+	sides      [2][]*check.Frame         // of lines, those of the client and of the server
+	requestsOf map[string][]*check.Frame // of the client, by method; "" for all
+	askedOf    map[string][]*check.Frame // the proper ones of the server, by method
 }
 
 // exchange is one HTTP request of the client.
@@ -126,8 +131,18 @@ func stateless(f *check.Frame) bool {
 	return f.Method == discover || f.Params.Get("_meta").Get(metaVersion) != nil
 }
 
+// viewKey is what a view is remembered by.
+type viewKey struct {
+	modern bool
+	frames int
+}
+
 // viewOf reads a recording as one of an era. A view is made once for a trace.
 func viewOf(t *check.Trace, modern bool) *view {
+	return t.Memo(viewKey{modern, len(t.Frames())}, func() any { return newView(t, modern) }).(*view)
+}
+
+func newView(t *check.Trace, modern bool) *view {
 	v := &view{trace: t, ways: map[string]bool{}}
 	rec := t.Recording
 	// What goes to other addresses, or to those of authorization, is no message.
@@ -155,6 +170,7 @@ func viewOf(t *check.Trace, modern bool) *view {
 			}
 		}
 	}
+	whole := check.Modern(t.Revision) // what does not tell by itself is of the revision's era
 	exchangeOf := func(f *check.Frame) int { return rec.Events[f.Index].Exchange }
 	modernExchange := map[int]bool{}
 	ids := map[string]bool{} // of requests of the stateless era
@@ -165,12 +181,12 @@ func viewOf(t *check.Trace, modern bool) *view {
 		case f.FromServer && n != 0:
 			var known bool
 			if is, known = modernExchange[n]; !known {
-				is = f.Index < legacyFrom
+				is = whole && f.Index < legacyFrom
 			}
 		case f.FromServer:
-			is = f.Index < legacyFrom || f.ID != nil && f.Kind == check.KindResponse && ids[idKey(f.ID)]
+			is = whole && f.Index < legacyFrom || f.ID != nil && f.Kind == check.KindResponse && ids[idKey(f.ID)]
 		default:
-			is = f.Index < legacyFrom
+			is = whole && f.Index < legacyFrom
 			for _, p := range members(f) {
 				if stateless(p) {
 					is = true
@@ -206,7 +222,7 @@ func viewOf(t *check.Trace, modern bool) *view {
 			v.ways[target] = true
 		}
 		v.whole = append(v.whole, e)
-		is := x.First < legacyFrom
+		is := whole && x.First < legacyFrom
 		if m, known := modernExchange[x.Number]; known {
 			is = m
 		} else if h := x.Header.Get("mcp-protocol-version"); h != "" {
@@ -234,13 +250,14 @@ func (v *view) split(frames []*check.Frame, modern bool) {
 	// session belongs to the last of them.
 	sessions := map[int]string{}
 	var opened []int
+	var named []string // the sessions that they began
 	for _, x := range v.whole {
 		id := x.Header.Get("mcp-session-id")
 		if x.message != nil && !modern {
 			for _, p := range members(x.message) {
 				if p.Method == initialize {
-					opened = append(opened, p.Index)
 					id = x.ResponseHeader.Get("mcp-session-id")
+					opened, named = append(opened, p.Index), append(named, id)
 				}
 			}
 		}
@@ -259,7 +276,9 @@ func (v *view) split(frames []*check.Frame, modern bool) {
 		case !modern:
 			if key = sessions[n]; key == "" {
 				at, _ := slices.BinarySearch(opened, f.Index+1)
-				key = "#" + strconv.Itoa(at)
+				if key = "#" + strconv.Itoa(at); at > 0 && named[at-1] != "" {
+					key = named[at-1]
+				}
 			}
 		}
 		k := by[key]
@@ -272,6 +291,7 @@ func (v *view) split(frames []*check.Frame, modern bool) {
 	}
 	for _, k := range v.talks {
 		k.match()
+		k.sort()
 	}
 }
 
@@ -327,43 +347,40 @@ func (k *talk) match() {
 }
 
 // said are the messages of the client, in order.
-func (k *talk) said() []*check.Frame { return k.side(false) }
+func (k *talk) said() []*check.Frame { return k.sides[0] }
 
 // heard are the messages of the server, in order.
-func (k *talk) heard() []*check.Frame { return k.side(true) }
+func (k *talk) heard() []*check.Frame { return k.sides[1] }
 
-func (k *talk) side(server bool) []*check.Frame {
-	var out []*check.Frame
+// sort keeps what checks ask for again and again, so that judging takes time in
+// proportion to what was said.
+func (k *talk) sort() {
+	k.requestsOf, k.askedOf = map[string][]*check.Frame{}, map[string][]*check.Frame{}
 	for _, f := range k.lines {
-		if f.FromServer == server {
-			out = append(out, f)
+		if f.FromServer {
+			k.sides[1] = append(k.sides[1], f)
+		} else {
+			k.sides[0] = append(k.sides[0], f)
+		}
+		switch {
+		case f.Kind != check.KindRequest:
+		case !f.FromServer:
+			k.requestsOf[""] = append(k.requestsOf[""], f)
+			if f.Method != "" {
+				k.requestsOf[f.Method] = append(k.requestsOf[f.Method], f)
+			}
+		case proper(f):
+			k.askedOf[f.Method] = append(k.askedOf[f.Method], f)
 		}
 	}
-	return out
 }
 
 // requests are those of the client by a method, or all for "".
-func (k *talk) requests(method string) []*check.Frame {
-	var out []*check.Frame
-	for _, f := range k.lines {
-		if !f.FromServer && f.Kind == check.KindRequest && (method == "" || f.Method == method) {
-			out = append(out, f)
-		}
-	}
-	return out
-}
+func (k *talk) requests(method string) []*check.Frame { return slices.Clip(k.requestsOf[method]) }
 
-// asked are the requests of the server by a method.
-func (k *talk) asked(method string) []*check.Frame {
-	var out []*check.Frame
-	for _, f := range k.lines {
-		// One that is none by its form need not be answered.
-		if f.FromServer && f.Kind == check.KindRequest && f.Method == method && proper(f) {
-			out = append(out, f)
-		}
-	}
-	return out
-}
+// asked are the requests of the server by a method; one that is none by its form
+// need not be answered.
+func (k *talk) asked(method string) []*check.Frame { return slices.Clip(k.askedOf[method]) }
 
 // proper reports whether a message says that it is JSON-RPC 2.0.
 func proper(f *check.Frame) bool { return str(f.Value.Get("jsonrpc")) == "2.0" }
@@ -476,8 +493,20 @@ func (v *view) noted(text string) bool {
 	return false
 }
 
+// over is the event at which the play was over, or the last one.
+func (v *view) over() int {
+	rec := v.trace.Recording
+	for i := range rec.Events {
+		if e := &rec.Events[i]; e.Dir == transcript.Note && e.Kind == transcript.KindNote && strings.HasPrefix(string(e.Data), NoteOver) {
+			return i
+		}
+	}
+	return len(rec.Events)
+}
+
 // end is the index of the first event that ended the client's side: it closed
-// the server's input, or exited; -1 where it did neither.
+// the server's input, or exited; -1 where it did neither before the play was
+// over.
 func (v *view) end() int {
 	for i := range v.trace.Recording.Events {
 		e := &v.trace.Recording.Events[i]
@@ -485,6 +514,8 @@ func (v *view) end() int {
 			continue
 		}
 		switch {
+		case e.Kind == transcript.KindNote && strings.HasPrefix(string(e.Data), NoteOver) && string(e.Data) != NoteOver+OverExit:
+			return -1
 		case e.Kind == transcript.KindEOF && e.Closed() == transcript.ToServer, e.Kind == transcript.KindExit, e.Kind == transcript.KindSignal:
 			return i
 		}
@@ -537,4 +568,18 @@ func headerShown(h transcript.Header, name string) string {
 		return strconv.Itoa(len(vs)) + " such headers"
 	}
 	return strconv.Quote(vs[0])
+}
+
+// compiled compiles a schema once for a trace.
+func compiled(t *check.Trace, schema wire.Raw) (*validate.Schema, error) {
+	type key struct{ schema string }
+	type result struct {
+		schema *validate.Schema
+		err    error
+	}
+	r := t.Memo(key{string(schema)}, func() any {
+		s, err := validate.Compile(schema)
+		return result{s, err}
+	}).(result)
+	return r.schema, r.err
 }

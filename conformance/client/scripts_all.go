@@ -2,6 +2,7 @@ package client
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -342,12 +343,12 @@ func shapeScripts() []Script {
 					p.Tools = append(p.Tools, scriptTool("task_"+s, noArguments, `,"execution":{"taskSupport":"`+s+`"}`))
 				}
 				p.PageSize = 0
-				state := func(status string) string {
-					return `"taskId":"task-1","status":"` + status + `","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:01Z","ttl":60000,"pollInterval":300`
+				state := func(id, status string) string {
+					return `"taskId":"` + id + `","status":"` + status + `","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:01Z","ttl":60000,"pollInterval":300`
 				}
 				p.On[callTool] = func(c *Call) {
 					if c.Params.Get("task") != nil {
-						c.Result(`{"task":{` + state("working") + `}}`)
+						c.Result(`{"task":{` + state("task-"+strconv.Itoa(c.N), "working") + `}}`)
 					}
 				}
 				p.On["tasks/get"] = func(c *Call) {
@@ -355,12 +356,12 @@ func shapeScripts() []Script {
 					if c.N > 2 {
 						status = "completed"
 					}
-					c.Result(`{` + state(status) + `}`)
+					c.Result(`{` + state(c.Name("taskId"), status) + `}`)
 				}
-				p.On["tasks/cancel"] = func(c *Call) { c.Result(`{` + state("cancelled") + `}`) }
-				p.On["tasks/list"] = func(c *Call) { c.Result(`{"tasks":[{` + state("working") + `}]}`) }
+				p.On["tasks/cancel"] = func(c *Call) { c.Result(`{` + state(c.Name("taskId"), "cancelled") + `}`) }
+				p.On["tasks/list"] = func(c *Call) { c.Result(`{"tasks":[{` + state("task-1", "working") + `}]}`) }
 				p.On["tasks/result"] = func(c *Call) {
-					c.Result(`{"content":[{"type":"text","text":"done"}],"_meta":{"` + metaTask + `":{"taskId":"task-1"}}}`)
+					c.Result(`{"content":[{"type":"text","text":"done"}],"_meta":{"` + metaTask + `":{"taskId":` + quoted(c.Name("taskId")) + `}}}`)
 				}
 			},
 		},
@@ -546,11 +547,17 @@ func askScripts() []Script {
 					if late == nil || !wire.Equal(late.ID, c.Params.Get("requestId")) {
 						return
 					}
-					late.Good()
+					late.Result(late.GoodResult())
 					if !p.Modern() {
 						p.Ask("ping", "")
 					}
 				}
+			},
+		},
+		{
+			Name: "mute-pings", About: "a server that answers no pings", Until: latest, Time: 4 * time.Second,
+			Serve: func(p *Play) {
+				p.On["ping"] = func(c *Call) { c.Hold() }
 			},
 		},
 		{

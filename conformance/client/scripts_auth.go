@@ -159,7 +159,7 @@ func (a *authority) metadata() string {
 	members := map[string]string{
 		"issuer": quoted(issuer), "authorization_endpoint": quoted(at + "/authorize"), "token_endpoint": quoted(at + "/token"), "registration_endpoint": quoted(at + "/register"),
 		"response_types_supported": `["code"]`, "grant_types_supported": `["authorization_code","refresh_token"]`, "code_challenge_methods_supported": `["S256"]`,
-		"token_endpoint_auth_methods_supported": `["none","client_secret_basic","client_secret_post"]`, "authorization_response_iss_parameter_supported": `true`,
+		"token_endpoint_auth_methods_supported": `["none","client_secret_basic","client_secret_post"]`, "authorization_response_iss_parameter_supported": a.announces(),
 		"scopes_supported": `["mcp:read","mcp:write"]`,
 	}
 	for k, v := range a.members {
@@ -172,6 +172,15 @@ func (a *authority) metadata() string {
 		}
 	}
 	return "{" + strings.Join(all, ",") + "}"
+}
+
+// announces is whether the issuer says who it is in its answers, as JSON; ""
+// in revisions that know nothing of it.
+func (a *authority) announces() string {
+	if a.play.Modern() {
+		return "true"
+	}
+	return ""
 }
 
 func (a *authority) registers(x *Exchange) bool {

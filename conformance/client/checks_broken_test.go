@@ -1,0 +1,94 @@
+package client_test
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/conformance/client"
+	"github.com/goldwire/goldwire/conformance/result"
+	"github.com/goldwire/goldwire/conformance/transcript"
+)
+
+// TestRightClientIsClean holds that no check finds anything in what a client of
+// every feature sends that does nothing wrong.
+func TestRightClientIsClean(t *testing.T) {
+	rep, err := client.Run(t.Context(), rawTarget(fault{}), client.Options{
+		Revisions: []string{"all"}, Parallel: 8,
+		Limits: client.Limits{Idle: 500 * time.Millisecond, Ask: 500 * time.Millisecond},
+		Save: func(name string, rec *transcript.Recording) error {
+			if dir := os.Getenv("GW_SAVE"); dir != "" {
+				return os.WriteFile(dir+"/"+name+".wire", []byte(rec.String()), 0o600)
+			}
+			return nil
+		},
+	})
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, r := range rep.Results {
+		switch r.Verdict {
+		case result.Pass:
+			seen[r.ID] = true
+		case result.NotObserved, result.NotApplicable:
+		default:
+			t.Errorf("%s %s %s: %s: %s; expected %s, observed %s\n%s", r.Revision, r.Transport, r.ID, r.Verdict, r.Reason, r.Expected, r.Observed, frames(r))
+		}
+	}
+	for _, k := range client.All() {
+		if !seen[k.ID] {
+			t.Logf("%s passes nowhere", k.ID)
+		}
+	}
+}
+
+// TestBrokenClientsAreNamed holds that each fault is named by its check, and by no
+// unrelated one.
+func TestBrokenClientsAreNamed(t *testing.T) {
+	limits := client.Limits{Idle: 400 * time.Millisecond, Ask: 300 * time.Millisecond}
+	for _, f := range faults {
+		t.Run(f.check+"/"+f.name+"/"+f.at, func(t *testing.T) {
+			t.Parallel()
+			traces, err := client.PlayScripts(t.Context(), rawTarget(f), f.at, f.over, limits, append([]string{client.Good}, f.plays...)...)
+			require.NoError(t, err)
+			var named []string
+			for _, r := range client.Judge(f.at, f.over, traces, nil) {
+				switch r.Verdict {
+				case result.Fail, result.Warn:
+					named = append(named, r.ID)
+					if r.ID != f.check && !slices.Contains(f.more, r.ID) {
+						t.Errorf("%s: expected %s, observed %s\n%s", r.ID, r.Expected, r.Observed, frames(r))
+					}
+				case result.Error:
+					t.Errorf("%s: %s", r.ID, r.Reason)
+				}
+			}
+			if !slices.Contains(named, f.check) {
+				dir := os.Getenv("GW_SAVE")
+				for i, tr := range traces {
+					if dir != "" {
+						_ = os.WriteFile(dir+"/fault-"+f.name+"-"+strconv.Itoa(i)+".wire", []byte(tr.Recording.String()), 0o600)
+					}
+				}
+				t.Errorf("%s is not named, but %s", f.check, named)
+			}
+		})
+	}
+}
+
+// TestEveryCheckHasABrokenClient holds that there is a fault for every check that
+// can find one.
+func TestEveryCheckHasABrokenClient(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range faults {
+		seen[f.check] = true
+	}
+	for _, k := range client.All() {
+		if !seen[k.ID] && k.ID != "client-gives-up" { // whose time is its operator's choice
+			t.Errorf("no broken client for %s", k.ID)
+		}
+	}
+}
