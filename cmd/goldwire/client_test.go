@@ -31,7 +31,8 @@ func TestClient(t *testing.T) {
 		{"a scenario that nobody knows", "auth/dpop", "", []string{srv.URL}, exitUsage, "", `no scenario is called "auth/dpop"`},
 		{"a context that is not JSON", "initialize", "{", []string{srv.URL}, exitUsage, "", envContext},
 		{"no server", "", "", []string{"http://127.0.0.1:1/mcp"}, exitTarget, "", "127.0.0.1:1"},
-		{"no URL", "", "", nil, exitUsage, "", "accepts 1 arg"},
+		{"no URL", "", "", nil, exitUsage, "", "no server is named"},
+		{"two URLs", "", "", []string{srv.URL, srv.URL}, exitUsage, "", "one URL"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv(envScenario, c.scenario)

@@ -9,7 +9,7 @@
 //	goldwire redact FILE          replace secrets in a recording
 //	goldwire diff BEFORE AFTER    compare two reports of check, or two recordings
 //	goldwire serve                be the reference server, on stdin and stdout
-//	goldwire client URL           be the reference client of a server over HTTP
+//	goldwire client …             be the reference client of a server
 //	goldwire bridge …             put another transport or revision in front of a server
 //	goldwire call …               call one method of a server
 //	goldwire requirements         list what is required, and what the checks judge of it

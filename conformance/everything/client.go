@@ -50,10 +50,10 @@ var scenarios = map[string]func(context.Context, *client) error{
 	"json-schema-2020-12-preservation":    echoSchema,
 }
 
-// Run connects to the server at a URL in the newest revision that it speaks,
-// does what the scenario asks and closes the connection. What it lists is summed
-// up in a line to out.
-func Run(ctx context.Context, url string, s Scenario, out io.Writer) error {
+// Run connects to a server in the newest revision that it speaks, does what the
+// scenario asks and closes the connection. What it lists is summed up in a line
+// to out.
+func Run(ctx context.Context, d jsonrpc.Dialer, s Scenario, out io.Writer) error {
 	do := listAll
 	if s.Name != "" {
 		if do = scenarios[s.Name]; do == nil {
@@ -61,10 +61,13 @@ func Run(ctx context.Context, url string, s Scenario, out io.Writer) error {
 		}
 	}
 	c := &client{context: s.Context, out: out, heard: make(chan struct{})}
-	endpoint := streamhttp.URL(url)
-	endpoint.Notices = append(endpoint.Notices, c.notice)
+	if endpoint, ok := d.(*streamhttp.Endpoint); ok {
+		endpoint.Notices = append(endpoint.Notices, c.notice)
+	} else {
+		close(c.heard)
+	}
 	var err error
-	if c.RemoteServer, err = compat.Dial(ctx, endpoint, c.side()); err != nil {
+	if c.RemoteServer, err = compat.Dial(ctx, d, c.side()); err != nil {
 		return err
 	}
 	return errors.Join(do(ctx, c), c.Close())

@@ -360,14 +360,14 @@ func TestRun(t *testing.T) {
 	defer srv.Close()
 	defer h.Close()
 	var out strings.Builder
-	require.NoError(t, Run(t.Context(), srv.URL, Scenario{}, &out))
+	require.NoError(t, Run(t.Context(), streamhttp.URL(srv.URL), Scenario{}, &out))
 	require.Equal(t, fmt.Sprintf("%s %s, %d tools, %d prompts, %d resources\n", Name, Version, len(tools), len(promptList), len(resourceList)), out.String())
-	require.ErrorContains(t, Run(t.Context(), srv.URL, Scenario{Name: "tools_call"}, io.Discard), "add_numbers")
-	err := Run(t.Context(), srv.URL, Scenario{Name: "auth/dpop"}, io.Discard)
+	require.ErrorContains(t, Run(t.Context(), streamhttp.URL(srv.URL), Scenario{Name: "tools_call"}, io.Discard), "add_numbers")
+	err := Run(t.Context(), streamhttp.URL(srv.URL), Scenario{Name: "auth/dpop"}, io.Discard)
 	_, ok := errors.AsType[*UnknownScenarioError](err)
 	require.True(t, ok, "%v", err)
 	require.ErrorContains(t, err, "http-custom-headers")
-	require.Error(t, Run(t.Context(), "nonsense", Scenario{}, io.Discard))
+	require.Error(t, Run(t.Context(), streamhttp.URL("nonsense"), Scenario{}, io.Discard))
 }
 
 // TestFillIn holds that a form's defaults win, and that what has none gets a value
