@@ -208,8 +208,14 @@ func (x *Exchange) good() bool { return x.Status >= 200 && x.Status < 300 }
 // error or by a JSON-RPC error.
 func (x *Exchange) refused() bool { return x.Status >= 400 || x.answer().Failed() }
 
-// served reports whether the server did what it was asked.
-func (x *Exchange) served() bool { return x.good() && x.answer().OK() }
+// served reports whether the server did what it was asked. An answer that came
+// on another stream counts: where it has to come is judged elsewhere.
+func (x *Exchange) served() bool {
+	return x.good() && (x.answer().OK() || x.answer() == nil && x.Request != nil && x.Trace.Answer(x.Request).OK())
+}
+
+// letIn reports whether the server took what was sent.
+func (x *Exchange) letIn() bool { return x.good() && !x.answer().Failed() }
 
 // media is the media type of the response, in lower case.
 func (x *Exchange) media() string {

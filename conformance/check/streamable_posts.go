@@ -96,7 +96,7 @@ func postChecks() []Check {
 			Requirements: []string{"legacy/http-error-body-no-id", "modern/http-notification-error-body"},
 			Judge: func(c *Case) {
 				c.allExchanges(func(x *Exchange) {
-					if x.tells() && x.Status >= 400 {
+					if x.tells() && x.Status >= 400 && x.Header.Get(headOrigin) == "" {
 						c.noIDs(x)
 					}
 				})
@@ -217,7 +217,7 @@ func originChecks() []Check {
 						continue
 					}
 					if c.heard(x) {
-						c.right(x, !x.good(), "a refusal of the origin "+evil, x.says())
+						c.right(x, !x.letIn(), "a refusal of the origin "+evil, x.says())
 					}
 				}
 			},
@@ -229,7 +229,7 @@ func originChecks() []Check {
 				for _, x := range c.stepExchanges("origin/request") {
 					switch {
 					case !c.heard(x):
-					case x.good():
+					case x.letIn():
 						c.NotObserved("a request from a foreign origin is served")
 					default:
 						c.right(x, x.Status == http.StatusForbidden, "status 403", x.says())
@@ -242,7 +242,7 @@ func originChecks() []Check {
 			Requirements: []string{"modern/http-origin-all-methods"},
 			Judge: func(c *Case) {
 				for _, x := range c.stepExchanges("origin/request") {
-					if x.good() {
+					if x.letIn() {
 						c.Blocked("a request from a foreign origin is served in the first place")
 						return
 					}
@@ -252,14 +252,14 @@ func originChecks() []Check {
 					switch x.step() {
 					case "origin/notification", "origin/get", "origin/delete", "origin/lookalike":
 						if c.heard(x) {
-							c.right(x, !x.good(), "a refusal of the origin "+from, x.says())
+							c.right(x, !x.letIn(), "a refusal of the origin "+from, x.says())
 						}
 					case "origin/options":
 						if allowed := x.ResponseHeader.Get("Access-Control-Allow-Origin"); x.good() && (allowed == "*" || allowed == from) {
 							c.odd(x, "no leave for the origin "+from, "Access-Control-Allow-Origin: "+allowed)
 						}
 					case "origin/null":
-						if x.good() {
+						if x.letIn() {
 							c.odd(x, "a refusal of the origin null, which any page can have", x.says())
 						}
 					}

@@ -81,6 +81,9 @@ type Fault struct {
 	NoCancel     bool // a stateless request goes on when its stream is closed
 	MaxListen    int  // subscriptions that are taken before the server is full, those that were closed included; 0 = no limit
 	Everywhere   bool // it is there at every address of its machine
+	ExactNames   bool // names of headers are taken as they are spelled
+	ExactBlanks  bool // blanks around the value of a header belong to it
+	TaskStreams  bool // what becomes of a task is told on a stream
 	listens      int
 }
 
@@ -321,7 +324,7 @@ func (h *HTTP) modernPost(w http.ResponseWriter, r *http.Request, v wire.Raw, li
 			return
 		}
 	}
-	st := &stream{changed: make(chan struct{}), owed: 1}
+	st := &stream{changed: make(chan struct{}), owed: 1, open: h.Fault.KeepsOpen}
 	c := h.conn(ctx, func(line string) { st.add(line, isReply(line)) })
 	c.State = h.state
 	h.handling.Lock()
@@ -518,7 +521,7 @@ func (s *session) post(w http.ResponseWriter, r *http.Request, v wire.Raw, line 
 	switch {
 	case len(ids) == 0 && !st.any():
 		w.WriteHeader(http.StatusAccepted)
-	case alone && (s.h.JSON || batch || s.conn.Revision == "" || len(ids) == 0 || strings.HasPrefix(methodOf(v), "tasks/")):
+	case alone && (s.h.JSON || batch || s.conn.Revision == "" || len(ids) == 0 || strings.HasPrefix(methodOf(v), "tasks/") && !s.h.Fault.TaskStreams):
 		writeJSON(w, http.StatusOK, one)
 	default:
 		s.mu.Lock()
@@ -536,6 +539,7 @@ func (s *session) post(w http.ResponseWriter, r *http.Request, v wire.Raw, line 
 			s.handling.Lock()
 			s.conn.notification(&Request{Method: "notifications/cancelled", Params: wire.Raw(`{"requestId":` + string(v.Get("id")) + `}`)})
 			s.handling.Unlock()
+			st.end()
 		}
 	}
 }
@@ -921,7 +925,7 @@ type Running struct {
 // Start runs the server in memory, until it is closed. It can be used in a
 // synctest bubble.
 func (h *HTTP) Start() *Running {
-	l := &memory{conns: make(chan net.Conn), closed: make(chan struct{}), everywhere: h.Fault.Everywhere}
+	l := &memory{conns: make(chan net.Conn), closed: make(chan struct{}), fault: &h.Fault}
 	r := &Running{Dial: l.dial, served: make(chan struct{})}
 	r.server = &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
 	go func() {
@@ -939,15 +943,18 @@ func (r *Running) Close() {
 
 // memory is a listener without a network.
 type memory struct {
-	conns      chan net.Conn
-	once       sync.Once
-	closed     chan struct{}
-	everywhere bool
+	conns  chan net.Conn
+	once   sync.Once
+	closed chan struct{}
+	fault  *Fault
 }
 
 func (l *memory) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.conns:
+		if l.fault.ExactNames || l.fault.ExactBlanks {
+			return &spelling{c, l.fault}, nil
+		}
 		return c, nil
 	case <-l.closed:
 		return nil, net.ErrClosed
@@ -966,7 +973,7 @@ func (l *memory) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if host != "127.0.0.1" && host != "mcp.test" && !l.everywhere {
+	if host != "127.0.0.1" && host != "mcp.test" && !l.fault.Everywhere {
 		return nil, &net.OpError{Op: "dial", Net: "memory", Err: errors.New("connection refused")}
 	}
 	near, far := net.Pipe()
@@ -978,6 +985,25 @@ func (l *memory) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// spelling is a connection on which the spelling of headers makes a difference.
+type spelling struct {
+	net.Conn
+	fault *Fault
+}
+
+func (s *spelling) Read(b []byte) (int, error) {
+	n, err := s.Conn.Read(b)
+	text := string(b[:n])
+	if s.fault.ExactNames {
+		text = strings.NewReplacer("\nmcp-method:", "\nxcp-method:", "\nMCP-METHOD:", "\nXCP-METHOD:").Replace(text)
+	}
+	if s.fault.ExactBlanks {
+		text = strings.NewReplacer("\nMcp-Name:  ", "\nMcp-Name: _", "\nMcp-Method: \t", "\nMcp-Method: _").Replace(text)
+	}
+	copy(b, text)
+	return n, err
 }
 
 type memoryAddr struct{}
