@@ -40,7 +40,7 @@ type carried struct {
 	retry   string
 	stray   *Frame // the first error response without a usable id
 	session bool   // the request named a session
-	resumes bool   // it takes up a stream again
+	resumes string // the event after which it takes up a stream again, "" for none
 	get     bool   // it is a GET
 	closed  int    // line by which the client closed it; -1
 
@@ -88,7 +88,9 @@ func (t *Trace) takeCarried(i int) *carried {
 	}
 	if named && e.Dir == transcript.ToServer {
 		x.session = x.session || name == "mcp-session-id"
-		x.resumes = x.resumes || name == "last-event-id"
+		if name == "last-event-id" {
+			x.resumes = value
+		}
 	}
 	if named && e.Dir == transcript.ToClient && name == "content-type" {
 		media, _, _ := strings.Cut(value, ";")
@@ -196,7 +198,7 @@ func (t *Trace) gatherAnew(x *carried) *Exchange {
 // once it is over: "HTTP status 500 and no message"; "" for any other.
 func (t *Trace) withoutAnswer(req *Frame) string {
 	x := t.carried[req.Exchange]
-	if x == nil || !x.over || x.closed >= 0 || t.Answer(req) != nil {
+	if x == nil || !x.over || x.closed >= 0 || t.Answer(req) != nil || !t.takenUp(x) {
 		return ""
 	}
 	status := fmt.Sprintf("HTTP status %d", x.status)
@@ -211,6 +213,20 @@ func (t *Trace) withoutAnswer(req *Frame) string {
 		return status + " and a stream that ended without it"
 	}
 	return status + " and no message"
+}
+
+// takenUp reports whether a stream that can be taken up again was, and whether
+// that one is over as well; true where it cannot be.
+func (t *Trace) takenUp(x *carried) bool {
+	if x.lastID == "" || Modern(t.Revision) {
+		return true
+	}
+	for _, y := range t.order {
+		if y.resumes == x.lastID && y.over && y.closed < 0 {
+			return y.status >= 300 || y.lastID == "" || y.lastID == x.lastID || t.takenUp(y)
+		}
+	}
+	return false
 }
 
 // refusedByStatus reports whether HTTP refused what it was sent, by a status that

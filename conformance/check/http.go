@@ -77,6 +77,8 @@ type HTTPRequest struct {
 	Wait   Wait
 	// Limit replaces the limit for a request; 0 keeps it.
 	Limit time.Duration
+
+	once bool // its stream is not taken up again when it ends
 }
 
 // usualHeader gives the headers of a request as a proper client sends them.
@@ -307,7 +309,9 @@ func (l *httpLink) begin(r HTTPRequest) int {
 	s.readers.Go(func() {
 		defer cancel()
 		l.roundTrip(ctx, n, r, to, header, secret)
-		l.resume(n)
+		if !r.once {
+			l.resume(ctx, n)
+		}
 		l.done(n)
 	})
 	return n
@@ -459,41 +463,41 @@ func (l *httpLink) agreed(answer *Frame) {
 	}
 }
 
+// maxResumed is how often a stream is taken up again.
+const maxResumed = 20
+
 // resume asks again for a stream that ended before its request was answered,
-// as long as the server named a place in it.
-func (l *httpLink) resume(n int) {
-	const most = 20
-	for range most {
-		s := l.s
+// as long as the server names a place in it. ctx is that of the exchange.
+func (l *httpLink) resume(ctx context.Context, n int) {
+	s := l.s
+	s.mu.Lock()
+	req := s.trace.carried[n].request
+	s.mu.Unlock()
+	for range maxResumed {
 		s.mu.Lock()
 		x := s.trace.carried[n]
-		if x == nil || l.closed || s.eof || Modern(s.rev) || x.lastID == "" || x.request != nil && s.isAnswered(x.request) ||
-			!slices.Contains(revisions, l.version) || !AtLeast(l.version, rev2025March) {
-			s.mu.Unlock()
-			return
-		}
-		if x.request == nil && x.failed || x.closed >= 0 {
-			s.mu.Unlock()
-			return
-		}
+		stop := l.closed || s.eof || x.closed >= 0 || x.lastID == "" || req != nil && s.isAnswered(req) ||
+			!slices.Contains(revisions, l.version) || Modern(l.version) || !AtLeast(l.version, rev2025March)
 		id, retry := x.lastID, x.retry
 		s.mu.Unlock()
+		if stop {
+			return
+		}
 		pause := s.limits.Grace
 		if ms, err := strconv.Atoi(retry); err == nil {
 			pause = min(time.Duration(ms)*time.Millisecond, s.limits.Request)
 		}
 		select {
-		case <-l.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-time.After(pause):
 		}
-		m := l.begin(HTTPRequest{Method: http.MethodGet, Header: [][2]string{{"Last-Event-ID", id}}})
-		if m == 0 {
+		n = l.begin(HTTPRequest{Method: http.MethodGet, Header: [][2]string{{"Last-Event-ID", id}}, once: true})
+		if n == 0 {
 			return
 		}
 		// The request is settled when the stream that goes on is.
-		s.wait(time.Hour, func() bool { return !l.working[m] || x.request != nil && s.isAnswered(x.request) })
-		return
+		s.wait(time.Hour, func() bool { return !l.working[n] || ctx.Err() != nil || req != nil && s.isAnswered(req) })
 	}
 }
 
@@ -502,9 +506,13 @@ func (l *httpLink) resume(n int) {
 func (l *httpLink) closeExchange(n int) {
 	l.s.mu.Lock()
 	cancel := l.cancels[n]
-	working := l.working[n]
+	x := l.s.trace.carried[n]
 	l.s.mu.Unlock()
-	if cancel == nil || !working {
+	if cancel == nil {
+		return
+	}
+	if x != nil && x.over { // there is nothing to close, only nothing to wait for
+		cancel()
 		return
 	}
 	l.rec.Carrier(transcript.ToServer, n, transcript.KindEnd, "")
@@ -656,12 +664,13 @@ func (l *httpLink) kill() {
 }
 
 // Send makes an HTTP request of its own and waits as it asks, at most for its
-// limit. It gives what is known of the exchange by then, nil where the session
+// limit. A stream that it opens is not taken up again when it ends early. It gives what is known of the exchange by then, nil where the session
 // is over or goes over no HTTP.
 func (s *Session) Send(r HTTPRequest) *Exchange {
 	if s.http == nil {
 		return nil
 	}
+	r.once = true
 	n := s.http.begin(r)
 	if n == 0 {
 		return nil

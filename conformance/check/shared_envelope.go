@@ -535,7 +535,7 @@ func (c *Case) answeredTwice(t *Trace) {
 // had come on the one before.
 func (t *Trace) replayed(f *Frame) bool {
 	x := t.carried[f.Exchange]
-	return x != nil && x.resumes
+	return x != nil && x.resumes != ""
 }
 
 // askedLoosely counts the requests whose id is this one but for its JSON type.
