@@ -100,6 +100,9 @@ func (r *runner) play(s *Script, at setting) (*check.Trace, error) {
 		l = l.withDefaults()
 		l.Start = min(l.Start, max(5*time.Second, 4*firstHeard(g)))
 	}
+	if r.t.Listen != "" && !r.heard() {
+		l.Start = handTime
+	}
 	ctx := r.drive
 	p := newPlay(ctx, s, at.rev, at.t, l)
 	if err := p.begin(r); err != nil {
@@ -131,6 +134,9 @@ func (r *runner) play(s *Script, at setting) (*check.Trace, error) {
 	}
 	return check.NewTrace(rec), nil
 }
+
+// handTime is how long a client that is started by hand is waited for first.
+const handTime = time.Hour
 
 // firstHeard is when the client sent something first.
 func firstHeard(t *check.Trace) time.Duration {
