@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/goldwire/goldwire/conformance/transcript"
+	"github.com/goldwire/goldwire/conformance/validate"
+	"github.com/goldwire/goldwire/runtime/wire"
 )
 
 // StepRecorded is the step of what no probe made: traffic that was recorded
@@ -19,6 +21,37 @@ func (c *Case) recorded() *Step {
 		}
 	}
 	return nil
+}
+
+// Memo gives what was made for a key before, or makes it: for what several
+// checks need of a trace. It may be called by several of them at once.
+func (t *Trace) Memo(key any, make func() any) any {
+	t.memoMu.Lock()
+	defer t.memoMu.Unlock()
+	if v, ok := t.memo[key]; ok {
+		return v
+	}
+	if t.memo == nil {
+		t.memo = map[any]any{}
+	}
+	v := make()
+	t.memo[key] = v
+	return v
+}
+
+// Compile compiles a schema that was seen in the trace, once; for the errors see
+// validate.Compile.
+func (t *Trace) Compile(schema wire.Raw) (*validate.Schema, error) {
+	type key struct{ schema string }
+	type compiled struct {
+		schema *validate.Schema
+		err    error
+	}
+	c := t.Memo(key{string(schema)}, func() any {
+		s, err := validate.Compile(schema)
+		return compiled{s, err}
+	}).(compiled)
+	return c.schema, c.err
 }
 
 // redacted reports whether secrets were replaced in the line that a finding is

@@ -380,7 +380,7 @@ func toolChecks() []Check {
 						c.Broken(a, "structuredContent that fits the outputSchema of the tool", "none")
 						return
 					}
-					s, err := validate.Compile(schema)
+					s, err := a.Trace.Compile(schema)
 					if err != nil {
 						c.NotObserved(err.Error())
 						return

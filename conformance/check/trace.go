@@ -55,6 +55,9 @@ type Trace struct {
 	carried map[int]*carried // the HTTP exchanges, by number
 	order   []*carried       // the same, in the order of their first lines
 
+	memoMu sync.Mutex
+	memo   map[any]any // see Memo
+
 	endAt, strayAt int
 	hidden         map[int]bool // events that are redacted, and (below zero) exchanges with one; nil for none
 	endMu, strayMu sync.Mutex   // several checks may judge a trace at once
