@@ -369,7 +369,7 @@ func (r *runner) save(traces ...*check.Trace) error {
 func (r *runner) explore() (*check.Exploration, error) {
 	r.tell(Progress{})
 	found, err := check.Explore(r.drive, r.target, r.o.Limits)
-	if e, ok := r.target.(*check.Endpoint); ok && err == nil && e.Over == "" && !found.Answered {
+	if e, ok := r.target.(*check.Endpoint); ok && err == nil && e.Over == "" && !found.Answered && !found.Silent {
 		// It may be one of those that know the first transport over HTTP only.
 		older := *e
 		older.Over = catalogue.SSE

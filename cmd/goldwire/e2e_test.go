@@ -6,8 +6,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"net"
+	neturl "net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goldwire/goldwire/conformance/check"
 	"github.com/goldwire/goldwire/conformance/report"
 	"github.com/goldwire/goldwire/conformance/result"
 )
@@ -33,9 +38,13 @@ func TestE2EForeignServers(t *testing.T) {
 					command[i] = path
 				}
 			}
+			args := append([]string{"check", "--format", "json", "--"}, command...)
+			if p.url != "" {
+				args = []string{"check", "--format", "json", startPeer(t, command, p.env, p.url)}
+			}
 			var stdout, stderr bytes.Buffer
 			start := time.Now()
-			code := run(append([]string{"check", "--format", "json", "--"}, command...), nil, &stdout, &stderr)
+			code := run(args, nil, &stdout, &stderr)
 			took := time.Since(start)
 			t.Logf("%s: exit %d after %s", p.server, code, took.Round(time.Millisecond))
 			require.Less(t, took, time.Minute, "nobody waits longer than that for a verdict")
@@ -57,9 +66,77 @@ func TestE2EForeignServers(t *testing.T) {
 			}
 			want := loadExpectation(t, p.name)
 			// Frames hold times, random ids and texts of the server; what was found is compared.
+			for i := range rep.Results {
+				require.NotEqual(t, result.Error, rep.Results[i].Verdict, "%s: %s", rep.Results[i].ID, rep.Results[i].Reason)
+			}
 			ignore := cmpopts.IgnoreFields(finding{}, "Frames", "Why", "Observed", "Expected")
 			require.Empty(t, cmp.Diff(want, got, ignore), "findings changed (-confirmed +found); read the frames, then go test -tags e2e ./cmd/goldwire -run TestE2E -update and say why")
 		})
+	}
+}
+
+// startPeer starts a server that is reached over HTTP and gives its address.
+func startPeer(t *testing.T, command, env []string, url string) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	with := func(list []string) []string {
+		var out []string
+		for _, s := range list {
+			out = append(out, strings.ReplaceAll(s, "{port}", port))
+		}
+		return out
+	}
+	command = with(command)
+	address := with([]string{url})[0]
+	u, err := neturl.Parse(address)
+	require.NoError(t, err)
+	busy, err := net.Dial("tcp", u.Host)
+	if err == nil {
+		_ = busy.Close()
+		t.Skipf("something else listens at %s", u.Host)
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), with(env)...)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	require.Eventually(t, func() bool {
+		c, err := net.Dial("tcp", u.Host)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	}, 30*time.Second, 20*time.Millisecond, "%s does not listen", command[0])
+	return address
+}
+
+// TestE2EOwnServerIsClean holds that the checker finds nothing in the reference
+// server, in any revision over any transport.
+func TestE2EOwnServerIsClean(t *testing.T) {
+	command := []string{"../../bin/goldwire", "serve", "--sse", "--http", "127.0.0.1:{port}"}
+	require.True(t, exists(command[0]), "make build makes it")
+	mcp := startPeer(t, command, nil, "http://127.0.0.1:{port}/mcp")
+	for _, address := range []string{mcp, strings.TrimSuffix(mcp, "mcp") + "sse"} {
+		for _, rev := range check.Revisions() {
+			t.Run(rev+" at "+address[strings.LastIndexByte(address, '/'):], func(t *testing.T) {
+				var stdout, stderr bytes.Buffer
+				start := time.Now()
+				code := run([]string{"check", "--format", "json", "--revision", rev, address}, nil, &stdout, &stderr)
+				took := time.Since(start)
+				require.Equal(t, exitOK, code, "%s%s", &stderr, &stdout)
+				require.Less(t, took, 20*time.Second, "a run on one revision and transport")
+				rep, err := report.ParseJSON(stdout.Bytes())
+				require.NoError(t, err)
+				t.Logf("%v in %s", rep.Summary(), took.Round(time.Millisecond))
+				require.Empty(t, findings(rep))
+				require.Zero(t, rep.Summary()[result.Blocked])
+			})
+		}
 	}
 }
 

@@ -75,11 +75,39 @@ func TestExpectedFindingsAreEvidenced(t *testing.T) {
 type peer struct {
 	name    string
 	server  string
-	command []string // relative to the root of the repository
+	command []string // relative to the root of the repository; {port} is a free port
+	// Over HTTP: where it is reached then, and what it needs in its environment.
+	url string
+	env []string
 }
 
+const (
+	serverEverything = "testdata/peers/node/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
+	goEverything     = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server v1.8.0"
+)
+
 var peers = []peer{
-	{"server-everything", "npm @modelcontextprotocol/server-everything 2026.8.31", []string{"node", "testdata/peers/node/node_modules/@modelcontextprotocol/server-everything/dist/index.js"}},
-	{"go-sdk-everything", "github.com/modelcontextprotocol/go-sdk/conformance/everything-server v1.8.0", []string{"bin/peers/go-sdk-everything"}},
-	{"mcp-go-everything", "github.com/mark3labs/mcp-go/examples/everything v1.2.1", []string{"bin/peers/mcp-go-everything"}},
+	{name: "server-everything", server: "npm @modelcontextprotocol/server-everything 2026.8.31", command: []string{"node", serverEverything}},
+	{name: "go-sdk-everything", server: goEverything, command: []string{"bin/peers/go-sdk-everything"}},
+	{name: "mcp-go-everything", server: "github.com/mark3labs/mcp-go/examples/everything v1.2.1", command: []string{"bin/peers/mcp-go-everything"}},
+	{
+		name: "server-everything-http", server: "npm @modelcontextprotocol/server-everything 2026.8.31, streamableHttp",
+		command: []string{"node", serverEverything, "streamableHttp"}, env: []string{"PORT={port}"}, url: "http://127.0.0.1:{port}/mcp",
+	},
+	{
+		name: "server-everything-sse", server: "npm @modelcontextprotocol/server-everything 2026.8.31, sse",
+		command: []string{"node", serverEverything, "sse"}, env: []string{"PORT={port}"}, url: "http://127.0.0.1:{port}/sse",
+	},
+	{
+		name: "go-sdk-everything-http", server: goEverything + ", stateless",
+		command: []string{"bin/peers/go-sdk-everything", "-http", "127.0.0.1:{port}"}, url: "http://127.0.0.1:{port}/",
+	},
+	{
+		name: "go-sdk-everything-http-stateful", server: goEverything + ", with sessions",
+		command: []string{"bin/peers/go-sdk-everything", "-stateless=false", "-http", "127.0.0.1:{port}"}, url: "http://127.0.0.1:{port}/",
+	},
+	{ // its port is fixed
+		name: "mcp-go-everything-http", server: "github.com/mark3labs/mcp-go/examples/everything v1.2.1, http",
+		command: []string{"bin/peers/mcp-go-everything", "-t", "http"}, url: "http://127.0.0.1:8080/mcp",
+	},
 }
