@@ -68,7 +68,7 @@ func post(t *testing.T, url, body string, header ...string) (int, string) {
 // findings are what lint tells of a side, by check.
 func findings(t *testing.T, rec *transcript.Recording, side catalogue.Side) map[string]string {
 	t.Helper()
-	rep, err := conformance.Lint([]*transcript.Recording{rec}, side, conformance.Options{})
+	rep, err := conformance.Lint([]*transcript.Recording{rec}, conformance.LintOptions{Side: side})
 	require.NoError(t, err)
 	out := map[string]string{}
 	for _, c := range rep.Results {

@@ -20,17 +20,30 @@ import (
 // ErrNoSession says that a recording holds no session of a known revision.
 var ErrNoSession = errors.New("the recording holds no session that says its revision")
 
+// LintOptions of a judgement of recordings; the zero value judges both sides by
+// every check. Of Options, Revisions, Checks, Level, Redact and Progress count.
+type LintOptions struct {
+	Options
+	Side     catalogue.Side // to judge; "" and catalogue.Both are both
+	NoSchema bool           // compare no message with its schema, which takes most of the time
+}
+
 // Lint judges recordings of any traffic: those that goldwire record made, golden
 // transcripts, and those that a run saved. Each is split into its sessions, and
-// both sides of each are judged, or the one that side names: "" is both, but of
-// a golden transcript or a run the side under test.
+// both sides of each are judged, of a golden transcript or a run the side under
+// test only.
 //
 // Where the options name revisions, only sessions of those are judged, and a
 // session that does not say its revision is taken for one of the first of them.
-// ErrNoSession when nothing is left to judge. Of the other options Checks,
-// Level, Redact and Progress count. A line that is marked as redacted breaks
-// nothing.
-func Lint(recs []*transcript.Recording, side catalogue.Side, o Options) (*result.Report, error) {
+// ErrNoSession when nothing is left to judge. A line that is marked as redacted
+// breaks nothing.
+func Lint(recs []*transcript.Recording, lo LintOptions) (*result.Report, error) {
+	o, side := lo.Options, lo.Side
+	trace := func(rec *transcript.Recording) *check.Trace {
+		t := check.NewTrace(rec)
+		t.NoSchema = lo.NoSchema
+		return t
+	}
 	type setting struct {
 		side catalogue.Side
 		rev  string
@@ -64,7 +77,7 @@ func Lint(recs []*transcript.Recording, side catalogue.Side, o Options) (*result
 			if !own {
 				served = without(s, attempts)
 				if members := unbatch(served); members != nil {
-					apart = check.NewTrace(mark(members))
+					apart = trace(mark(members))
 				}
 				if marked := mark(s); served == s {
 					s, served = marked, marked
@@ -78,10 +91,10 @@ func Lint(recs []*transcript.Recording, side catalogue.Side, o Options) (*result
 			} else if under == catalogue.Client || under == catalogue.Server {
 				sides = []catalogue.Side{under}
 			}
-			t := check.NewTrace(s)
+			t := trace(s)
 			ts := t
 			if served != s {
-				ts = check.NewTrace(served)
+				ts = trace(served)
 			}
 			for _, one := range sides {
 				t := t

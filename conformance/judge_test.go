@@ -50,7 +50,7 @@ func goldens(t *testing.T, side string, fn func(t *testing.T, rec *transcript.Re
 // lintClean wants no finding of one side in a recording, and something seen.
 func lintClean(t *testing.T, rec *transcript.Recording, side catalogue.Side) {
 	t.Helper()
-	rep, err := conformance.Lint([]*transcript.Recording{rec}, side, conformance.Options{})
+	rep, err := conformance.Lint([]*transcript.Recording{rec}, conformance.LintOptions{Side: side})
 	require.NoError(t, err)
 	seen := 0
 	for _, c := range rep.Results {
@@ -176,14 +176,14 @@ func TestLintNeedsARevision(t *testing.T) {
 	rec, err := transcript.Parse([]byte("goldwire-transcript: 1\n> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"))
 	require.NoError(t, err)
 	recs := []*transcript.Recording{rec}
-	_, err = conformance.Lint(recs, "", conformance.Options{})
+	_, err = conformance.Lint(recs, conformance.LintOptions{})
 	require.ErrorIs(t, err, conformance.ErrNoSession)
-	_, err = conformance.Lint(nil, "", conformance.Options{})
+	_, err = conformance.Lint(nil, conformance.LintOptions{})
 	require.ErrorIs(t, err, conformance.ErrNoSession)
-	rep, err := conformance.Lint(recs, "", conformance.Options{Revisions: []string{"2025-11-25"}})
+	rep, err := conformance.Lint(recs, conformance.LintOptions{Options: conformance.Options{Revisions: []string{"2025-11-25"}}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"2025-11-25"}, rep.Revisions)
-	_, err = conformance.Lint(recs, "", conformance.Options{Revisions: []string{"2025-11-25"}, Checks: []string{"no-such-check"}})
+	_, err = conformance.Lint(recs, conformance.LintOptions{Options: conformance.Options{Revisions: []string{"2025-11-25"}, Checks: []string{"no-such-check"}}})
 	require.ErrorIs(t, err, conformance.ErrNoCheck)
 	require.False(t, slices.ContainsFunc(rep.Results, func(c result.Check) bool { return c.Verdict == result.Blocked }))
 }

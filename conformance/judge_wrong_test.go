@@ -80,7 +80,7 @@ func TestLintSeesWhatIsWrong(t *testing.T) {
 			require.NoError(t, err)
 			found := map[catalogue.Side][]string{}
 			for _, side := range []catalogue.Side{catalogue.Server, catalogue.Client} {
-				rep, err := conformance.Lint([]*transcript.Recording{rec}, side, conformance.Options{})
+				rep, err := conformance.Lint([]*transcript.Recording{rec}, conformance.LintOptions{Side: side})
 				require.NoError(t, err)
 				for _, c := range rep.Results {
 					if c.Verdict == result.Fail || c.Verdict == result.Warn || c.Verdict == result.Error {

@@ -17,16 +17,13 @@ import (
 
 // lintOptions of a judgement of recordings.
 type lintOptions struct {
-	conformance.Options
-	side   catalogue.Side
-	redact *result.Redactor
-	text   func(string) string // takes out more of what is shown; may be nil
+	conformance.LintOptions
+	text func(string) string // takes out more of what is shown; may be nil
 }
 
 // lint judges recordings, without a process or a network.
 func lint(recs []*transcript.Recording, o lintOptions) (*result.Report, error) {
-	o.Redact = o.redact
-	rep, err := conformance.Lint(recs, o.side, o.Options)
+	rep, err := conformance.Lint(recs, o.LintOptions)
 	if err != nil || o.text == nil {
 		return rep, err
 	}
@@ -40,8 +37,13 @@ func lint(recs []*transcript.Recording, o lintOptions) (*result.Report, error) {
 	return rep, nil
 }
 
+type lintFlags struct {
+	checkFlags
+	noSchema bool
+}
+
 func lintCommand() *cobra.Command {
-	var f checkFlags
+	var f lintFlags
 	var side string
 	cmd := &cobra.Command{
 		Use:   "lint [flags] FILE…",
@@ -71,6 +73,7 @@ there was nothing to judge.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&side, "side", "both", "the `SIDE` to judge: server, client or both; of a golden transcript and a saved run only the side under test")
+	fl.BoolVar(&f.noSchema, "no-schema", false, "compare no message with its schema: several times as fast")
 	fl.StringVar(&f.revision, "revision", "auto", "revisions to judge: auto (those that the handshakes say), or a comma-separated `LIST`, of which the first is taken for sessions without a handshake")
 	fl.StringVar(&f.format, "format", "text", "`FORMAT` of the report: "+oneOf(report.Formats()))
 	fl.StringVar(&f.output, "output", "", "write the report to `FILE`, - for stdout")
@@ -86,17 +89,16 @@ there was nothing to judge.`,
 	return cmd
 }
 
-func (f *checkFlags) lint(cmd *cobra.Command, files []string, side string) error {
+func (f *lintFlags) lint(cmd *cobra.Command, files []string, side string) error {
 	f.timeout, f.probeTimeout, f.parallel, f.transport = time.Second, time.Second, 1, "auto" // nothing is driven
 	opts, err := f.options(cmd)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	o := lintOptions{Options: opts, side: catalogue.Side(side), redact: result.NewRedactor(nil)}
+	opts.Redact = result.NewRedactor(nil)
+	o := lintOptions{LintOptions: conformance.LintOptions{Options: opts, Side: catalogue.Side(side), NoSchema: f.noSchema}}
 	switch side {
-	case "both":
-		o.side = ""
-	case string(catalogue.Server), string(catalogue.Client):
+	case "both", string(catalogue.Server), string(catalogue.Client):
 	default:
 		return &exitError{exitUsage, fmt.Errorf("--side %s: want server, client or both", side)}
 	}

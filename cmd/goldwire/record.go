@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goldwire/goldwire/conformance"
 	"github.com/goldwire/goldwire/conformance/record"
 	"github.com/goldwire/goldwire/conformance/report"
 	"github.com/goldwire/goldwire/conformance/result"
@@ -189,7 +190,7 @@ func (f *recordFlags) http(cmd *cobra.Command, log *record.Log, target string) e
 // verdicts prints what lint says of a recording, without what the rules
 // replace.
 func (f *recordFlags) verdicts(w io.Writer, rec *transcript.Recording, rules *record.Rules) (int, error) {
-	rep, err := lint([]*transcript.Recording{rec}, lintOptions{redact: result.NewRedactor(nil), text: rules.Text})
+	rep, err := lint([]*transcript.Recording{rec}, lintOptions{LintOptions: conformance.LintOptions{Options: conformance.Options{Redact: result.NewRedactor(nil)}}, text: rules.Text})
 	if err != nil {
 		return exitNoResult, err
 	}

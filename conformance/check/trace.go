@@ -36,6 +36,7 @@ type Trace struct {
 	Transport  catalogue.Transport
 	ClientCaps wire.Raw
 	Recording  *transcript.Recording
+	NoSchema   bool // checks compare no message with its schema
 
 	frames []*Frame // one for each message event, in order
 	steps  []*Step

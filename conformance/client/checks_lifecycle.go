@@ -212,6 +212,7 @@ func lifecycleChecks() []check.Check {
 					switch {
 					case check.KnownElsewhere(c.Revision, f.Method):
 						c.Broken(f, "a message that revision "+c.Revision+" has", f.Method)
+					case f.Trace.NoSchema:
 					case p.Knows(f.Method):
 						fits(c, f, p.Message(f.Method, f.Value))
 					}

@@ -227,7 +227,7 @@ func playGoldens(t *testing.T, subjects []subject, side string, play playFunc) {
 // transcript shows is right, and so is the peer that keeps it.
 func judged(t *testing.T, rec *transcript.Recording, side catalogue.Side) {
 	t.Helper()
-	rep, err := conformance.Lint([]*transcript.Recording{rec}, side, conformance.Options{})
+	rep, err := conformance.Lint([]*transcript.Recording{rec}, conformance.LintOptions{Side: side})
 	require.NoError(t, err)
 	for _, c := range rep.Results {
 		switch c.Verdict {
