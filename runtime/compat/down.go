@@ -56,7 +56,7 @@ func (d *down) serve() older.Server {
 		ListTools:             downFunc(d, newer.MethodToolsList, step.UpgradeListToolsParams, plain(d, s.ListTools), step.DowngradeListToolsResult),
 		GetPrompt:             downFunc(d, newer.MethodPromptsGet, step.UpgradeGetPromptParams, rounds(d, s.GetPrompt), step.DowngradeGetPromptResult),
 		ReadResource:          downFunc(d, newer.MethodResourcesRead, step.UpgradeReadResourceParams, rounds(d, s.ReadResource), step.DowngradeReadResourceResult),
-		CallTool:              downFunc(d, newer.MethodToolsCall, step.UpgradeCallToolParams, rounds(d, s.CallTool), step.DowngradeCallToolResult),
+		CallTool:              downFunc(d, newer.MethodToolsCall, step.UpgradeCallToolParams, failing(rounds(d, s.CallTool)), step.DowngradeCallToolResult),
 	}
 	if info, err := step.DowngradeImplementation(&s.Info, nil); err == nil {
 		out.Info = *info
@@ -212,6 +212,29 @@ func rounds[P, R any, PP interface {
 	}
 }
 
+// unansweredError says that a client refused what a handler asked it for.
+type unansweredError struct{ err *jsonrpc.Error }
+
+func (e *unansweredError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error that the caller gets.
+func (e *unansweredError) Unwrap() error { return e.err }
+
+// failing makes of a tool that could not do its work, as the client did not give
+// what it asked for, a result that says so (tools, error handling).
+func failing(f func(context.Context, *newer.CallToolParams) (*newer.CallToolResult, error)) func(context.Context, *newer.CallToolParams) (*newer.CallToolResult, error) {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, p *newer.CallToolParams) (*newer.CallToolResult, error) {
+		r, err := f(ctx, p)
+		if e, ok := errors.AsType[*unansweredError](err); ok {
+			return &newer.CallToolResult{IsError: new(true), Content: []newer.ContentBlock{&newer.TextContent{Text: e.err.Message}}}, nil
+		}
+		return r, err
+	}
+}
+
 // ask sends a handler's requests for input to its client, one after the other.
 func ask(ctx context.Context, need *newer.InputRequiredError) (map[string]wire.Raw, error) {
 	peer := older.Peer(ctx)
@@ -220,7 +243,7 @@ func ask(ctx context.Context, need *newer.InputRequiredError) (map[string]wire.R
 		r, err := askOne(ctx, peer, need.InputRequests[key])
 		if err != nil {
 			if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
-				return nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%s: the client answered: %s (%d)", q.Method, e.Message, e.Code)
+				return nil, &unansweredError{jsonrpc.Errorf(jsonrpc.CodeInternalError, "%s: the client answered: %s (%d)", q.Method, e.Message, e.Code)}
 			}
 			return nil, fmt.Errorf("%s (%q): %w", q.Method, key, err)
 		}
