@@ -126,6 +126,26 @@ func TestOldClientThatCannotBeAsked(t *testing.T) {
 	})
 }
 
+// TestOldClientThatRefusesToAnswer: a tool that does not get what it asked for
+// has failed, and its result says so.
+func TestOldClientThatRefusesToAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := v20251125.Client{
+			Info: v20251125.Implementation{Name: "c", Version: "1"},
+			Elicit: func(context.Context, v20251125.ElicitParams) (*v20251125.ElicitResult, error) {
+				return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "no such form")
+			},
+		}
+		server, err := v20251125.Connect(t.Context(), served(t, compat.Server(roundsServer(nil))), client)
+		require.NoError(t, err)
+		r, err := server.CallTool(t.Context(), &v20251125.CallToolParams{Name: "greet"})
+		require.NoError(t, err)
+		require.True(t, *r.IsError)
+		require.Equal(t, "elicitation/create: the client answered: no such form (-32602)", oldText(r))
+		require.NoError(t, server.Close())
+	})
+}
+
 // callingServer is one of 2025-11-25 whose tool calls its client in the middle.
 func callingServer() v20251125.Server {
 	return v20251125.Server{
