@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/goldwire/goldwire/conformance/check"
-	"github.com/goldwire/goldwire/conformance/validate"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -293,7 +292,7 @@ func askChecks() []check.Check {
 					if str(a.result.Get("action")) != "accept" || a.mode() != "form" || content == nil {
 						return
 					}
-					schema, err := validate.Compile(a.params.Get("requestedSchema"))
+					schema, err := a.talk.view.trace.Compile(a.params.Get("requestedSchema"))
 					if err != nil {
 						c.NotObserved(err.Error())
 						return

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/goldwire/goldwire/conformance/check"
-	"github.com/goldwire/goldwire/conformance/validate"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -318,7 +317,7 @@ func featureChecks() []check.Check {
 						if args == nil {
 							args = wire.Raw("{}")
 						}
-						schema, err := compiled(k.view.trace, tool.Get("inputSchema"))
+						schema, err := k.view.trace.Compile(tool.Get("inputSchema"))
 						if err != nil {
 							continue
 						}

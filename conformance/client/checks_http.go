@@ -1,6 +1,7 @@
 package client
 
 import (
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,7 +53,7 @@ func httpChecks() []check.Check {
 			Requirements: []string{"legacy/http-client-accept-post", "modern/http-client-accept"},
 			Judge: func(c *check.Case) {
 				eachCall(c, func(x *exchange) {
-					if x.Method == "POST" && x.message != nil {
+					if x.Method == "POST" && x.message != nil && !x.toOld() {
 						accepts(c, x, "application/json", "text/event-stream")
 					}
 				})
@@ -107,6 +108,11 @@ func httpChecks() []check.Check {
 				asFar(c, scriptStreams)
 				asFar(c, scriptJSON)
 			},
+		},
+		{
+			ID: "client-http-odd-fields", Title: "fields of a stream that nobody knows are left out", Layer: check.Bytes,
+			Requirements: []string{"legacy/http-client-handles-both", "modern/http-client-both-content-types"}, Soft: true,
+			Judge: func(c *check.Case) { asFar(c, scriptOddFields) },
 		},
 		{
 			ID: "client-http-header-case", Title: "header names of the server are read in any case", Layer: check.Bytes,
@@ -256,21 +262,23 @@ func httpChecks() []check.Check {
 			Judge: func(c *check.Case) {
 				for _, v := range views(c) {
 					named, stream := "", (*exchange)(nil)
-					posted := false
+					posted, refused := false, v.trace.Recording.Get("transport") == "sse"
 					for _, x := range v.whole {
+						// A look at the server before the POST that it refuses
+						// binds nobody, nor does a stream that was left.
+						refused = refused || x.Method == "POST" && x.Status >= 400
 						for _, m := range x.Messages {
-							if m.Event == "endpoint" {
-								named, stream = strings.TrimSpace(string(m.Data)), x
+							if m.Event == "endpoint" && refused {
+								named, stream, posted = resolved(x, strings.TrimSpace(string(m.Data))), x, false
 							}
 						}
-						if x.Method != "POST" || stream == nil || x.First < stream.First || !x.own() && !strings.HasPrefix(named, "http") || notMCP(x.path) {
+						if x.Method != "POST" || x.message == nil || stream == nil || x.First < stream.First || notMCP(x.path) {
 							continue
 						}
 						posted = true
-						at := x.Target
-						want(c, x.at(), at == named || strings.HasSuffix(named, at), "a POST to "+named, at)
+						want(c, x.at(), x.Target == named, "a POST to "+named, x.Target)
 					}
-					if stream != nil && !posted && (Over(v.trace) == OverExit || Over(v.trace) == OverIdle) {
+					if stream != nil && !posted && !stream.Closed && (Over(v.trace) == OverExit || Over(v.trace) == OverIdle) {
 						c.Broken(stream.at(), "initialize at "+named, "nothing")
 					}
 				}
@@ -376,6 +384,33 @@ func httpChecks() []check.Check {
 			},
 		},
 	}
+}
+
+// resolved is the target of an address that a stream named, which may be any
+// reference.
+func resolved(stream *exchange, reference string) string {
+	at, err := url.Parse(stream.Target)
+	if err != nil {
+		return reference
+	}
+	to, err := at.Parse(reference)
+	if err != nil {
+		return reference
+	}
+	return to.RequestURI()
+}
+
+// toOld reports whether a POST belongs to the old transport, on which nothing is
+// said of its headers: a stream has named its address.
+func (x *exchange) toOld() bool {
+	for _, s := range x.view.whole {
+		for _, m := range s.Messages {
+			if m.Event == "endpoint" && s.First < x.First && resolved(s, strings.TrimSpace(string(m.Data))) == x.Target {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // accepts judges the Accept header of a request.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/goldwire/goldwire/conformance/catalogue"
@@ -468,7 +469,7 @@ func uniqueIDs(c *check.Case, k *talk) {
 		before := used[idKey(f.ID)]
 		used[idKey(f.ID)] = f
 		switch {
-		case before == nil:
+		case before == nil, k.refusedByHTTP(before): // it never was a request to the server
 			c.Saw()
 		case rules != nil && !c.Modern():
 			c.Broken(f, "an id that was not used before", show(f.ID))
@@ -505,6 +506,21 @@ func (k *talk) over(req *check.Frame) int {
 	return -1
 }
 
+// refusedByHTTP reports whether a request got an error of HTTP, as for a token,
+// and none of the server.
+func (k *talk) refusedByHTTP(req *check.Frame) bool {
+	n := req.Trace.Recording.Events[req.Index].Exchange
+	if n == 0 || k.answers[req] != nil {
+		return false
+	}
+	for _, x := range k.view.whole {
+		if x.Number == n {
+			return x.Status >= 400
+		}
+	}
+	return false
+}
+
 // unanswered reports whether a request of the server was left without an
 // answer.
 func (k *talk) unanswered() bool {
@@ -517,7 +533,8 @@ func (k *talk) unanswered() bool {
 }
 
 // unansweredThough reports whether one of the server's requests has no answer
-// although the client answered one that came after all of them.
+// although the client had the time, and answered one that came after all of
+// them.
 func (k *talk) unansweredThough(asked []*check.Frame, last *check.Frame) bool {
 	missing := false
 	for _, f := range asked {
@@ -527,7 +544,7 @@ func (k *talk) unansweredThough(asked []*check.Frame, last *check.Frame) bool {
 		return false
 	}
 	for _, f := range k.lines {
-		if f.FromServer && f.Kind == check.KindRequest && f.Index > last.Index && k.replies[f] != nil {
+		if f.FromServer && f.Kind == check.KindRequest && f.Index > last.Index && k.replies[f] != nil && k.replies[f].At-last.At >= enough {
 			return true
 		}
 	}
@@ -538,12 +555,12 @@ func (k *talk) unansweredThough(asked []*check.Frame, last *check.Frame) bool {
 // twice.
 func answeredOnce(c *check.Case, k *talk) {
 	asked := map[string]int{}
-	var lastAnswered int
+	var lastAnswered *check.Frame
 	for _, f := range k.lines {
 		if f.FromServer && f.Kind == check.KindRequest {
 			asked[idKey(f.ID)]++
 			if k.replies[f] != nil && simple(f.Method) {
-				lastAnswered = f.Index
+				lastAnswered = k.replies[f]
 			}
 		}
 	}
@@ -557,11 +574,15 @@ func answeredOnce(c *check.Case, k *talk) {
 			c.Broken(f, "one answer to request "+show(f.ID), "another one")
 		case f.FromServer && f.Kind == check.KindRequest && k.replies[f] != nil:
 			c.Saw()
-		case f.FromServer && f.Kind == check.KindRequest && simple(f.Method) && proper(f) && f.Index < lastAnswered && k.cancelledBy(f) == nil && !(f.Text[0] == '[' && c.Revision != march):
+		case f.FromServer && f.Kind == check.KindRequest && simple(f.Method) && proper(f) && lastAnswered != nil && lastAnswered.At-f.At >= enough && k.cancelledBy(f) == nil && !(f.Text[0] == '[' && c.Revision != march):
 			c.Broken(f, "an answer to request "+show(f.ID), "none, although a later one was answered")
 		}
 	}
 }
+
+// enough is the time in which a client that lives answers what it has to ask
+// nobody about, whatever it does beside.
+const enough = 100 * time.Millisecond
 
 // simple are methods that a client answers at once, without asking anybody.
 func simple(method string) bool {

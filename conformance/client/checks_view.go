@@ -9,7 +9,6 @@ import (
 
 	"github.com/goldwire/goldwire/conformance/check"
 	"github.com/goldwire/goldwire/conformance/transcript"
-	"github.com/goldwire/goldwire/conformance/validate"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -568,18 +567,4 @@ func headerShown(h transcript.Header, name string) string {
 		return strconv.Itoa(len(vs)) + " such headers"
 	}
 	return strconv.Quote(vs[0])
-}
-
-// compiled compiles a schema once for a trace.
-func compiled(t *check.Trace, schema wire.Raw) (*validate.Schema, error) {
-	type key struct{ schema string }
-	type result struct {
-		schema *validate.Schema
-		err    error
-	}
-	r := t.Memo(key{string(schema)}, func() any {
-		s, err := validate.Compile(schema)
-		return result{s, err}
-	}).(result)
-	return r.schema, r.err
 }

@@ -42,6 +42,7 @@ const (
 	scriptUntyped         = "untyped-results"
 	scriptStateOnly       = "state-only"
 	scriptStreams         = "streams"
+	scriptOddFields       = "odd-fields"
 	scriptJSON            = "mixed-answers"
 	scriptHeaderCase      = "header-case"
 	scriptClosedGet       = "closed-stream"
@@ -395,6 +396,7 @@ func askScripts() []Script {
 					a.ask("ping", "")
 					a.play.Step(stepAfter)
 					say(a)
+					a.play.Wait(enough + enough/4)
 					a.ask("ping", "")
 				})
 			},
@@ -411,6 +413,7 @@ func askScripts() []Script {
 					}
 					a.ask(noSuchMethod, "{}")
 					a.notify("notifications/com.example/unknown", "")
+					p.Wait(enough + enough/4)
 					a.ask("ping", "")
 					a.ask("roots/list", "")
 					a.ask("sampling/createMessage", plainSampling)
@@ -494,6 +497,7 @@ func askScripts() []Script {
 		}),
 		odd("batches", "arrays of messages", march, march, func(a asker) {
 			a.send(`[{"jsonrpc":"2.0","id":"batch-1","method":"ping"},{"jsonrpc":"2.0","method":"notifications/com.example/unknown"},{"jsonrpc":"2.0","id":"batch-2","method":"ping"}]`)
+			a.play.Wait(enough + enough/4)
 			a.ask("ping", "")
 			a.send(`[{"jsonrpc":"2.0","method":"notifications/com.example/unknown"},{"jsonrpc":"2.0","method":"notifications/com.example/unknown"}]`)
 			a.ask("ping", "")

@@ -92,7 +92,11 @@ func (a *authority) serve(x *Exchange) bool {
 		return a.guard(x)
 	case x.Origin == "" && a.server != "" && a.prmPath == path:
 		resource := a.resource
-		if resource == "" {
+		switch {
+		case resource != "":
+		case path == "/.well-known/oauth-protected-resource":
+			resource = a.play.Origin("") // what is at the root speaks for the root (RFC 9728, section 3.3)
+		default:
 			resource = a.play.URL()
 		}
 		scopes := ""

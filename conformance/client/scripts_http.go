@@ -21,11 +21,18 @@ func oddStream(c *Call) {
 	x := c.Exchange
 	x.Write(": keep-alive\n\n:\n")
 	x.Write("retry: 3000\r\n\r\n")
-	x.Write("unknown: field\nunknown\n")
 	// One message over several data lines, with a comment among them.
 	half := strings.Index(reply, `,"result":`) + 1
 	x.Write("event:message\r\ndata:" + reply[:half] + "\r\n: in between\r\n:\r\ndata: " + reply[half:] + "\r\n\r\n")
 	x.End()
+}
+
+// oddFields is oddStream with fields that nobody knows, which a reader of streams
+// leaves out.
+func oddFields(c *Call) {
+	if c.Exchange != nil && c.Play.Transport == catalogue.HTTP {
+		c.Exchange.Write("unknown: field\nunknown\n")
+	}
 }
 
 // httpScripts are about streams and sessions.
@@ -60,6 +67,16 @@ func httpScripts() []Script {
 				p.On["*"] = func(c *Call) {
 					if c.ID != nil && c.Method != listen && (p.Modern() || c.Method != initialize) {
 						oddStream(c)
+					}
+				}
+			},
+		},
+		{
+			Name: scriptOddFields, About: "answers as streams of events, with fields that nobody knows", Transports: onHTTP,
+			Serve: func(p *Play) {
+				p.On["*"] = func(c *Call) {
+					if c.ID != nil && c.Method != listen && (p.Modern() || c.Method != initialize) {
+						oddFields(c)
 					}
 				}
 			},
@@ -122,7 +139,8 @@ func httpScripts() []Script {
 			},
 		},
 		{
-			Name: scriptCutStream, About: "a stream that breaks off after an event with an id", Since: march, Until: latest, Transports: onHTTP, Time: 8 * time.Second,
+			Name: scriptCutStream, About: "a stream that breaks off after an event with an id", Since: march, Until: latest, Transports: onHTTP,
+			Time: 8 * time.Second, Idle: 3 * time.Second,
 			Serve: func(p *Play) { broken(p, "stream-1/3", "", (*Exchange).Cut) },
 		},
 		{
