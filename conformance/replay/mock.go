@@ -51,14 +51,14 @@ type Mock struct {
 
 // entry is a request or notification of the recorded client.
 type entry struct {
-	msg     message
-	params  wire.Raw
-	pattern *match.Pattern
-	line    string
-	lines   []mockLine // what the server says when it has come
-	before  *entry     // the request whose input_required this one answers
-	state   string     // the requestState by which it says so
-	used    int
+	msg    message
+	params wire.Raw
+	core   *match.Pattern // what makes a request the same
+	line   string
+	lines  []mockLine // what the server says when it has come
+	before *entry     // the request whose input_required this one answers
+	state  string     // the requestState by which it says so
+	used   int
 }
 
 // mockLine is a line of the recorded server.
@@ -121,7 +121,11 @@ func NewMock(rec *transcript.Recording, redacted bool) (*Mock, error) {
 				if msg.class != request && msg.class != notification {
 					continue
 				}
-				en := &entry{msg: msg, params: v.Get("params"), pattern: pat, line: e.Line()}
+				core, err := pattern(meaning(v), m.literal)
+				if err != nil {
+					return nil, fmt.Errorf("event %d, %s: %w", i, short(e.Line()), err)
+				}
+				en := &entry{msg: msg, params: v.Get("params"), core: core, line: e.Line()}
 				if state, ok := en.params.Get("requestState").Str(); ok {
 					en.state, en.before = state, states[state]
 				}
@@ -170,38 +174,12 @@ func NewMock(rec *transcript.Recording, redacted bool) (*Mock, error) {
 	return m, nil
 }
 
-// ignored are paths of a request whose values say who speaks, or are of the
-// client's choice.
-func (m *Mock) ignored(path string) bool {
-	if path == pathID || path == pathAskToken || path == pathRequestID || path == pathToken {
-		return true
-	}
-	for name := range volatile {
-		for _, p := range []string{"params._meta." + name, "params._meta[" + strconv.Quote(name) + "]"} {
-			if rest, ok := strings.CutPrefix(path, p); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // same compares a request with a recorded one.
 func (m *Mock) same(e *entry, v wire.Raw) error {
 	if e.msg.method == "initialize" || e.msg.method == "server/discover" {
 		return nil
 	}
-	err := e.pattern.Match(v, match.Options{Bindings: m.bound, Volatile: onlyVolatile,
-		Special: func(path string, _, _ wire.Raw) (bool, bool) { return true, m.ignored(path) }})
-	var me *match.Error
-	if errors.As(err, &me) {
-		// A member that only says who speaks may be missing as well.
-		me.Mismatches = slices.DeleteFunc(me.Mismatches, func(x match.Mismatch) bool { return m.ignored(x.Path) })
-		if me.Count() == 0 {
-			return nil
-		}
-	}
-	return err
+	return e.core.Match(meaning(v), match.Options{Bindings: m.bound})
 }
 
 // choose finds the entry for a message, or says why there is none.
