@@ -187,6 +187,12 @@ func wellKnown(fn func(text string) string) func() edits {
 
 var httpMutants = map[string]httpMutant{
 	// What a request is answered with.
+	"icons-own-origin": {host: "mcp.test", wire: data(func(_ *http.Request, body, text string) string {
+		if has(body, "tools/list") {
+			return strings.Replace(text, `{"name":"hello"`, `{"icons":[{"src":"https://elsewhere.example/icon.png"}],"name":"hello"`, 1)
+		}
+		return text
+	})},
 	"http-answer-media": {wire: head(func(r *http.Request, body string, status int, h http.Header) int {
 		if has(body, "prompts/list") {
 			h.Set("Content-Type", "text/plain")

@@ -248,7 +248,7 @@ var sharedMutants = map[string]mutant{
 	"annotations/audience": {server: swap("resources/list", `["user"]`, `["robot"]`)},
 	"last-modified":        {server: swap("resources/list", `2025-01-12T15:00:58Z`, `yesterday`)},
 	"icons":                {rev: "2025-11-25", server: swap("initialize", `"theme":"light"`, `"theme":"blue"`)},
-	"icons/src":            {rev: "2025-11-25", server: swap("initialize", `"src":"https://example.com/icon.png"`, `"src":"icon.png"`)},
+	"icons/src":            {rev: "2025-11-25", server: swap("initialize", `"src":"data:image/png;base64,iVBORw0KGgo="`, `"src":"icon.png"`)},
 }
 
 func missingArguments(r *request, a string) string {

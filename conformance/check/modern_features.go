@@ -1,10 +1,13 @@
 package check
 
 import (
+	"net"
+	"net/url"
 	"regexp"
 	"strings"
 	"unicode"
 
+	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -182,6 +185,33 @@ func modernFeatureChecks() []Check {
 							c.Saw()
 						default:
 							c.Broken(f, "an icon that clients may load, by https or as data", text(icon.Get("src")))
+						}
+					}
+				})
+			},
+		},
+		{
+			ID: "icons-own-origin", Title: "icons come from where the server is", Layer: Feature,
+			Requirements: []string{"modern/icons-same-origin"}, Transports: []catalogue.Transport{catalogue.HTTP, catalogue.SSE},
+			Judge: func(c *Case) {
+				c.each(func(f *Frame) {
+					server, err := url.Parse(f.Trace.Recording.Get(FieldEndpoint))
+					if err != nil || server.Host == "" {
+						return
+					}
+					// Whoever tries a server out does so at another place than
+					// the one that it is made for.
+					local := server.Hostname() == "localhost" || net.ParseIP(server.Hostname()).IsLoopback()
+					for _, icon := range iconsOf(f) {
+						src, ok := icon.Get("src").Str()
+						at, err := url.Parse(src)
+						switch {
+						case !ok || err != nil: // told of elsewhere
+						case at.Host == "":
+							c.Saw()
+						case local:
+						default:
+							c.want(f, strings.EqualFold(at.Host, server.Host), "an icon at "+server.Host+", or as data", quote(src))
 						}
 					}
 				})

@@ -88,7 +88,7 @@ func (c *Conn) initialize(r *Request) (string, error) {
 func serverInfo(rev string) string {
 	icons := ""
 	if rev >= "2025-11-25" {
-		icons = `,"icons":[{"src":"https://example.com/icon.png","mimeType":"image/png","sizes":["48x48"],"theme":"light"}]`
+		icons = `,"icons":[{"src":"data:image/png;base64,iVBORw0KGgo=","mimeType":"image/png","sizes":["48x48"],"theme":"light"}]`
 	}
 	return `{"name":"checktest","version":"1.0.0"` + icons + `}`
 }
