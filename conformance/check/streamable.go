@@ -253,27 +253,15 @@ func (x *Exchange) head() *Frame {
 	return &Frame{Index: at, Trace: x.Trace, Exchange: x.Number, FromServer: true}
 }
 
-// shown are the lines of the exchange that a report shows.
-func (x *Exchange) shown() []int {
-	const most = 24
-	var out []int
-	for i := x.First; i <= x.Last && len(out) < most; i++ {
-		if x.Trace.Recording.Events[i].Exchange == x.Number {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
 // wrong says that an exchange breaks the rule.
 func (c *Case) wrong(x *Exchange, expected, observed string) {
-	c.found(finding{frame: x.head(), also: x.shown(), expected: expected, observed: observed})
+	c.found(finding{frame: x.head(), expected: expected, observed: observed})
 }
 
 // odd is wrong for a point on which the specification is silent or contradicts
 // itself.
 func (c *Case) odd(x *Exchange, expected, observed string) {
-	c.found(finding{frame: x.head(), also: x.shown(), expected: expected, observed: observed, mild: true})
+	c.found(finding{frame: x.head(), expected: expected, observed: observed, mild: true})
 }
 
 // right says that an exchange keeps the rule or breaks it.

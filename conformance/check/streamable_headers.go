@@ -269,7 +269,11 @@ func headerChecks() []Check {
 				c.requests(func(x *Exchange) {
 					method := x.Request.Method
 					free := slices.Contains([]string{methodDiscover, "tools/list", "prompts/list", "resources/list", "resources/templates/list", "completion/complete", methodListen}, method)
-					if !free || !x.Request.is(method) || x.Header[strings.ToLower(headName)] != nil || strings.HasPrefix(x.step(), "header") || x.Header.Get(headVersion) != c.Revision || x.Header.Get(headMethod) != method {
+					odd := false
+					for name := range x.Header {
+						odd = odd || !slices.Contains([]string{"accept", "content-type", "mcp-protocol-version", "mcp-method", "authorization"}, name)
+					}
+					if !free || odd || !x.Request.is(method) || strings.HasPrefix(x.step(), "header") || x.Header.Get(headVersion) != c.Revision || x.Header.Get(headMethod) != method {
 						return
 					}
 					code, failed := x.code()

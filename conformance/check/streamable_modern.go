@@ -196,7 +196,7 @@ func modernHTTPChecks() []Check {
 			Requirements: []string{"modern/http-listen-is-sse"},
 			Judge: func(c *Case) {
 				c.requests(func(x *Exchange) {
-					if x.Request.Method != methodListen || !x.good() || !x.Request.sound() {
+					if x.Request.Method != methodListen || !x.letIn() || !x.Request.sound() {
 						return
 					}
 					switch {
