@@ -52,7 +52,7 @@ func open(s *client.Process) *bufio.Reader {
 
 // run plays in a bubble and gives the reasons for which plays were over, with
 // how often.
-func run(t *testing.T, target client.Target, o client.Options) (rep *result.Report, err error, over map[string]int, took time.Duration) {
+func run(t *testing.T, target client.Target, o client.Options) (rep *result.Report, over map[string]int, took time.Duration, err error) {
 	over = map[string]int{}
 	o.Revisions, o.Parallel = []string{"2025-11-25"}, 4
 	scripts := []client.Script{{Name: client.Good}}
@@ -60,10 +60,7 @@ func run(t *testing.T, target client.Target, o client.Options) (rep *result.Repo
 		scripts = append(scripts, client.Script{Name: fmt.Sprintf("good-%d", i)})
 	}
 	o = o.WithScripts(scripts...)
-	var mu sync.Mutex
 	o.Save = func(_ string, rec *transcript.Recording) error {
-		mu.Lock()
-		defer mu.Unlock()
 		over[client.Over(check.NewTrace(rec))]++
 		return nil
 	}
@@ -72,11 +69,11 @@ func run(t *testing.T, target client.Target, o client.Options) (rep *result.Repo
 		rep, err = client.Run(t.Context(), target, o)
 		took = time.Since(began)
 	})
-	return rep, err, over, took
+	return rep, over, took, err
 }
 
 func TestClientThatSendsNothing(t *testing.T) {
-	_, err, over, took := run(t, raw(func(ctx context.Context, _ *client.Process, _ io.Writer) int { <-ctx.Done(); return 0 }), client.Options{})
+	_, over, took, err := run(t, raw(func(ctx context.Context, _ *client.Process, _ io.Writer) int { <-ctx.Done(); return 0 }), client.Options{})
 	var silent *client.SilentError
 	require.ErrorAs(t, err, &silent)
 	require.Equal(t, map[string]int{client.OverSilent: 1}, over)
@@ -84,7 +81,7 @@ func TestClientThatSendsNothing(t *testing.T) {
 }
 
 func TestClientThatEndsAtOnce(t *testing.T) {
-	_, err, _, took := run(t, raw(func(_ context.Context, _ *client.Process, errs io.Writer) int {
+	_, _, took, err := run(t, raw(func(_ context.Context, _ *client.Process, errs io.Writer) int {
 		fmt.Fprintln(errs, "no such option")
 		return 3
 	}), client.Options{})
@@ -95,7 +92,7 @@ func TestClientThatEndsAtOnce(t *testing.T) {
 // TestClientThatStays holds that a client which never ends by itself is ended,
 // and judged by what it did.
 func TestClientThatStays(t *testing.T) {
-	rep, err, over, took := run(t, raw(func(ctx context.Context, s *client.Process, _ io.Writer) int {
+	rep, over, took, err := run(t, raw(func(ctx context.Context, s *client.Process, _ io.Writer) int {
 		r := open(s)
 		go func() { _, _ = io.Copy(io.Discard, r) }()
 		<-ctx.Done()
@@ -116,7 +113,7 @@ func TestClientThatFloods(t *testing.T) {
 		"what is no use": "\n\n\n\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			rep, err, over, _ := run(t, raw(func(ctx context.Context, s *client.Process, _ io.Writer) int {
+			rep, over, _, err := run(t, raw(func(ctx context.Context, s *client.Process, _ io.Writer) int {
 				r := open(s)
 				go func() { _, _ = io.Copy(io.Discard, r) }()
 				for ctx.Err() == nil {
@@ -148,7 +145,7 @@ func TestRunIsEndedFromOutside(t *testing.T) {
 }
 
 func TestClientOfNoRevisionOfOurs(t *testing.T) {
-	_, err, _, _ := run(t, raw(func(_ context.Context, s *client.Process, _ io.Writer) int {
+	_, _, _, err := run(t, raw(func(_ context.Context, s *client.Process, _ io.Writer) int {
 		_, _ = io.WriteString(s.In, hello)
 		_, _ = bufio.NewReader(s.Out).ReadString('\n')
 		return 1

@@ -37,7 +37,7 @@ type Options struct {
 	// Progress is told what happens; one call at a time.
 	Progress func(Progress)
 	// Save is handed each recording as it is finished, with a name that is
-	// unique in the run; an error ends the run.
+	// unique in the run, one call at a time; an error ends the run.
 	Save func(name string, rec *transcript.Recording) error
 
 	scripts []Script // of tests, in place of Scripts
@@ -146,7 +146,7 @@ type runner struct {
 	mu            sync.Mutex
 	saved         int
 	floods, mutes int
-	told          sync.Mutex
+	told, saving  sync.Mutex
 }
 
 func (r *runner) tell(p Progress) {

@@ -128,7 +128,11 @@ func (r *runner) play(s *Script, at setting) (*check.Trace, error) {
 	r.mu.Unlock()
 	if r.o.Save != nil {
 		name := fmt.Sprintf("%03d-%s-%s-%s", n, at.rev, at.t, strings.ReplaceAll(s.Name, "/", "-"))
-		if err := r.o.Save(name, r.o.Redact.Recording(rec)); err != nil {
+		rec := r.o.Redact.Recording(rec)
+		r.saving.Lock()
+		err := r.o.Save(name, rec)
+		r.saving.Unlock()
+		if err != nil {
 			return nil, err
 		}
 	}
