@@ -69,7 +69,10 @@ func Servers() []Fault {
 		maps.Copy(tables, table)
 	}
 	var out []Fault
-	out = append(out, referenceFaults(modernFaults, "modern/", "2026-07-28")...)
+	out = append(out, referenceFaults(modernFaults, "modern/", "2026-07-28", "")...)
+	for rev, table := range legacyReference {
+		out = append(out, referenceFaults(table, "legacy/", rev, " ("+rev+")")...)
+	}
 	for name, m := range tables {
 		id, _, _ := strings.Cut(name, "/")
 		out = append(out, Fault{Name: name, Check: id, Also: strings.Fields(also[name]), Revision: m.rev, Tolerated: m.warn, Server: &m.server})
@@ -80,10 +83,10 @@ func Servers() []Fault {
 
 // referenceFaults are faults of the reference server, named by the requirement
 // that they break and, behind a comma, what they do.
-func referenceFaults(table map[string]*Wire, era, rev string) (out []Fault) {
+func referenceFaults(table map[string]*Wire, era, rev, tail string) (out []Fault) {
 	for name, w := range table {
 		id, _, _ := strings.Cut(name, ",")
-		out = append(out, Fault{Name: era + name, Requirements: []string{era + id}, Also: strings.Fields(alsoReference[era+name]), Revision: rev, Wire: w})
+		out = append(out, Fault{Name: era + name + tail, Requirements: []string{era + id}, Also: strings.Fields(alsoReference[era+name+tail]), Revision: rev, Wire: w})
 	}
 	return out
 }

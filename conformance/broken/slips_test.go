@@ -68,19 +68,22 @@ func TestSlips(t *testing.T) {
 	t.Logf("faults made by program, by method:\n%s", &seen)
 }
 
-// about reports whether a finding points at a line that was changed.
+// about reports whether a finding is about a line that was changed: it points at
+// it, or at a request and shows that line as what came instead of an answer.
 func about(v result.Check, touched map[string]bool) bool {
+	request, shown := false, false
 	for _, f := range v.Frames {
-		if !f.Here {
-			continue
-		}
-		_, text, _ := strings.Cut(f.Text, " ")
+		mark, text, _ := strings.Cut(f.Text, " ")
 		text, cut := strings.CutSuffix(text, "…")
+		same := false
 		for line := range touched {
-			if line == text || cut && strings.HasPrefix(line, text) || strings.Contains(text, line) {
-				return true
-			}
+			same = same || line == text || cut && strings.HasPrefix(line, text) || strings.Contains(text, line)
 		}
+		if f.Here && same {
+			return true
+		}
+		request = request || f.Here && strings.HasPrefix(mark, ">")
+		shown = shown || same
 	}
-	return false
+	return request && shown
 }
