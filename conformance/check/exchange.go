@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/transcript"
@@ -351,6 +352,12 @@ func (x *carried) head() []int {
 		}
 	}
 	return out
+}
+
+// surely reports whether the server sent a before b, which was received later:
+// over HTTP messages on different streams overtake one another.
+func surely(a, b *Frame) bool {
+	return a.Exchange == b.Exchange || b.At-a.At > time.Second
 }
 
 // Text is the body of a response that is no stream, or the first event of one.

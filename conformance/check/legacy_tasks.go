@@ -572,7 +572,12 @@ func (c *Case) taskProgress(visit func(f *Frame, id string, ended bool)) {
 	for _, t := range c.Traces() {
 		asked := map[string]*Frame{}  // calls by id
 		tokens := map[string]string{} // tasks by progress token
-		ended := map[string]bool{}
+		ended := map[string]*Frame{}  // what said first that a task has
+		end := func(id string, f *Frame) {
+			if ended[id] == nil {
+				ended[id] = f
+			}
+		}
 		for f := range t.all() {
 			switch {
 			case !f.FromServer && f.Kind == KindRequest && f.ID != nil:
@@ -590,16 +595,19 @@ func (c *Case) taskProgress(visit func(f *Frame, id string, ended bool)) {
 						tokens[idKey(req.meta("progressToken"))] = id
 					}
 				case "tasks/get", "tasks/cancel":
-					ended[id] = ended[id] || finalStatus(status)
+					if finalStatus(status) {
+						end(id, f)
+					}
 				case "tasks/result":
-					ended[Name(req.Params, "taskId")] = true
+					end(Name(req.Params, "taskId"), f)
 				}
 			case f.Method == methodTaskStatus:
-				id := Name(f.Params, "taskId")
-				ended[id] = ended[id] || finalStatus(Name(f.Params, "status"))
+				if finalStatus(Name(f.Params, "status")) {
+					end(Name(f.Params, "taskId"), f)
+				}
 			case f.Method == methodProgress && f.Param("progressToken") != nil:
 				if id := tokens[idKey(f.Param("progressToken"))]; id != "" {
-					visit(f, id, ended[id])
+					visit(f, id, ended[id] != nil && surely(ended[id], f))
 				}
 			}
 		}
