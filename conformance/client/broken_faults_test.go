@@ -302,7 +302,7 @@ var faults = []fault{
 	{name: "endless-versions", check: "client-version-no-overlap", at: stateless, over: onStdio, plays: list("no-common-version")},
 	{name: "draft-code", check: "client-draft-code", at: stateless, over: onStdio, plays: list("draft-code")},
 	{name: "reads-name", check: "client-name-no-influence", at: stateless, over: onStdio, plays: list("other-name")},
-	{name: "ignores-state", check: "client-patterns", at: stateless, over: onStdio, plays: list("state-only")},
+	{name: "ignores-state", check: "client-patterns", at: stateless, over: onStdio, plays: list("rounds", "state-only")},
 
 	// Processes.
 	{name: "writes-text", check: "client-lines", at: newest, over: onStdio, line: swapIn("prompts/list", `{"jsonrpc"`, "hello\n{\"jsonrpc\"")},

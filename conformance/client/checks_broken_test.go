@@ -21,7 +21,7 @@ import (
 func TestRightClientIsClean(t *testing.T) {
 	t.Parallel()
 	rep, err := client.Run(t.Context(), rawTarget(fault{}), client.Options{
-		Revisions: []string{"all"}, Parallel: 32,
+		Revisions: []string{"all"}, Parallel: 12,
 		Limits: client.Limits{Idle: time.Second, Ask: 500 * time.Millisecond},
 		Save: func(name string, rec *transcript.Recording) error {
 			if dir := os.Getenv("GW_SAVE"); dir != "" {

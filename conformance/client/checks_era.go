@@ -262,13 +262,23 @@ func eraChecks() []check.Check {
 			ID: "client-patterns", Title: "a result that wants the request again is followed", Layer: check.Protocol,
 			Requirements: []string{"modern/base-patterns-all-supported"}, Soft: true,
 			Judge: func(c *check.Case) {
+				// A client may leave to others what wants input; one that goes on
+				// elsewhere goes on here.
+				follows := false
+				for _, k := range talks(c) {
+					for _, r := range k.rounds() {
+						follows = follows || r.retry != nil
+					}
+				}
+				if !follows {
+					c.NotObserved("the client leaves to others what wants input")
+				}
 				for _, k := range talks(c, scriptStateOnly) {
 					for _, r := range k.rounds() {
 						switch {
 						case r.retry != nil:
 							c.Saw()
-						case k.view.end() < 0 || Over(k.view.trace) != OverExit || k.alive(r.answer):
-							c.NotObserved("the client leaves to others what wants input")
+						case !follows, Over(k.view.trace) != OverExit, k.alive(r.answer):
 						default:
 							c.Broken(r.answer, "the request again with the requestState", "the end of the client")
 						}

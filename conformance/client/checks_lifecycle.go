@@ -223,6 +223,10 @@ func lifecycleChecks() []check.Check {
 			ID: "client-uses-declared", Title: "the client uses no feature that the server did not declare", Layer: check.Protocol,
 			Requirements: []string{"legacy/capability-negotiated-only", "legacy/capability-negotiated-only-should", "modern/capabilities-respected"},
 			Judge: func(c *check.Case) {
+				if method := onlyOne(c); method != "" {
+					c.NotObserved("the client makes the one request " + method + " that it is told to make")
+					return
+				}
 				eachRequest(c, func(k *talk, f *check.Frame) {
 					need := serverFeature(c.Revision, f.Method)
 					caps := k.offered()
@@ -375,7 +379,31 @@ func lifecycleChecks() []check.Check {
 // unknownVersion is a version that no client speaks.
 const unknownVersion = "1999-01-01"
 
-// features of servers by the first part of a method.
+// onlyOne is the method of a client that asks the good server for one thing
+// only, and asks for no list: whoever uses it has chosen that, and not the
+// client. "" for any other client.
+func onlyOne(c *check.Case) string {
+	method := ""
+	for _, t := range c.Traces() {
+		if t.Profile != Good {
+			continue
+		}
+		for _, k := range viewOf(t, c.Modern()).talks {
+			for _, f := range k.requests("") {
+				switch {
+				case serverFeature(c.Revision, f.Method) == "":
+				case isList(f.Method), method != "" && method != f.Method:
+					return ""
+				default:
+					method = f.Method
+				}
+			}
+		}
+	}
+	return method
+}
+
+// serverFeature is the capability of a server that a method belongs to.
 func serverFeature(rev, method string) string {
 	switch method {
 	case "resources/subscribe", "resources/unsubscribe":

@@ -27,7 +27,7 @@ func TestOurClientsKeepTheRules(t *testing.T) {
 	took := map[string]time.Duration{}
 	last := time.Now()
 	rep, err := client.Run(t.Context(), ours, client.Options{
-		Revisions: []string{"all"}, Parallel: 32,
+		Revisions: []string{"all"}, Parallel: 12,
 		Limits: client.Limits{Idle: time.Second, Ask: 500 * time.Millisecond},
 		Save: func(name string, rec *transcript.Recording) error {
 			took[name] = time.Since(last)
