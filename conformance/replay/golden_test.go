@@ -168,6 +168,9 @@ type subject struct {
 	revisions []string // that it speaks; transcripts of others are not for it
 	// start starts it for one transcript. A server gets "" for the scenario.
 	start func(t *testing.T, rev, scenario string) Link
+	// again, when set, starts it for the recording of a transcript that it has
+	// played: that plays too, whatever the subject chooses anew.
+	again func(t *testing.T, rev string) Link
 	// except names transcripts that it cannot play, each with the reason. One
 	// that it can play after all is an error.
 	except map[string]string
@@ -210,6 +213,9 @@ func playGoldens(t *testing.T, subjects []subject, side string, play playFunc) {
 					}
 					require.NoError(t, err)
 					require.NoError(t, out.Err(), "what happened:\n%s", out.Recording)
+					if s.again != nil {
+						again(t, out.Recording, s.again(t, g.revision))
+					}
 					if s.transport == "" { // the recording of another one has no heads
 						judged(t, out.Recording, catalogue.Side(side))
 					}
@@ -281,4 +287,13 @@ func TestGoldenTranscriptsShowEachArea(t *testing.T) {
 			}
 		}
 	}
+}
+
+// again plays what was recorded to a new server.
+func again(t *testing.T, rec *transcript.Recording, l Link) {
+	t.Helper()
+	require.NotEmpty(t, rec.Get(transcript.FieldRecorded))
+	out, err := Options{}.Server(t.Context(), rec, l)
+	require.NoError(t, err)
+	require.NoError(t, out.Err(), "recorded:\n%s\nwhat happened:\n%s", rec, out.Recording)
 }

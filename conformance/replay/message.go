@@ -2,6 +2,8 @@ package replay
 
 import (
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -155,11 +157,30 @@ func newIDs() *ids {
 	return &ids{mine: map[string]bool{}, theirs: map[string]wire.Raw{}, tokens: map[string]wire.Raw{}, used: map[string]bool{}, chosen: map[string]wire.Raw{}}
 }
 
-// Where a peer chooses values that we send back, and where we do.
-var (
-	pathsChosen = map[string]bool{"result.requestState": true, "result.nextCursor": true, "result.task.taskId": true, "result.taskId": true}
-	pathsEchoed = map[string]bool{"params.requestState": true, "params.cursor": true, "params.taskId": true}
-)
+// chosenAt reports whether the value at a path is one that its sender chose for
+// the other side to send back: a cursor, a state, the id of a task.
+func chosenAt(path string) bool {
+	switch path[strings.LastIndexByte(path, '.')+1:] {
+	case "requestState", "nextCursor", "cursor", "taskId":
+		return true
+	}
+	return false
+}
+
+// sameMoment reports whether two values are points in time as ISO 8601 writes
+// them: when something was recorded and when it is played differ.
+func sameMoment(a, b wire.Raw) bool {
+	for _, v := range []wire.Raw{a, b} {
+		s, ok := v.Str()
+		if !ok {
+			return false
+		}
+		if _, err := time.Parse(time.RFC3339Nano, s); err != nil {
+			return false
+		}
+	}
+	return true
+}
 
 // found is what a message that matches tells: kept only then.
 type found struct {
@@ -174,8 +195,11 @@ func (x *ids) same(m *message, f *found) func(path string, want, got wire.Raw) (
 	return func(path string, want, got wire.Raw) (same, handled bool) {
 		usable := got.Kind() == wire.KindString || got.Kind() == wire.KindNumber
 		switch {
-		case x.literal && pathsChosen[path] && m.class == response:
+		case x.literal && chosenAt(path):
 			if known, ok := x.chosen[key(want)]; ok {
+				return wire.Equal(known, got), true
+			}
+			if known, ok := f.chosen[key(want)]; ok {
 				return wire.Equal(known, got), true
 			}
 			if f.chosen == nil {
@@ -183,10 +207,8 @@ func (x *ids) same(m *message, f *found) func(path string, want, got wire.Raw) (
 			}
 			f.chosen[key(want)] = got
 			return usable, true
-		case x.literal && pathsEchoed[path] && m.class != response:
-			if known, ok := x.chosen[key(want)]; ok {
-				return wire.Equal(known, got), true
-			}
+		case x.literal && sameMoment(want, got):
+			return true, true
 		case path == pathID && m.class == request:
 			if known, ok := x.theirs[key(want)]; ok {
 				return wire.Equal(known, got) && known.Kind() == got.Kind(), true
@@ -226,7 +248,7 @@ func (x *ids) keep(f *found) {
 func (x *ids) translate(m *message) func(path string, v wire.Raw) wire.Raw {
 	return func(path string, v wire.Raw) wire.Raw {
 		switch {
-		case x.literal && pathsEchoed[path] && m.class != response:
+		case x.literal && chosenAt(path):
 			return x.chosen[key(v)]
 		case path == pathID && m.class == response:
 			return x.theirs[key(v)]

@@ -14,7 +14,9 @@
 //   - what is no message by its bytes.
 //
 // Ids and progress tokens that the peer chooses are mapped to those of the
-// transcript, wherever they come again. Members of _meta that only say who
+// transcript, wherever they come again; and in a recording, where no placeholder
+// says so, cursors, states and the ids of tasks. There points in time may differ,
+// and answers may come earlier. Members of _meta that only say who
 // speaks (client and server info, trace context) may be there although the
 // transcript does not have them. A batch is taken apart, on both sides.
 //
@@ -699,6 +701,9 @@ func (p *player) matchOne(s seen, v wire.Raw, m message) {
 			}
 			w.done, w.came = true, true
 			p.out.Matched++
+			if p.literal {
+				return // how fast it was then says nothing
+			}
 			after := ""
 			for j := from; j < i; j++ {
 				if p.steps[j].do.ours() {

@@ -38,6 +38,11 @@ var (
 			return peer(t, func(rw io.ReadWriteCloser) error {
 				return jsonrpc.Serve(context.Background(), jsonl.Pipe(rw, rw), everything.Server())
 			})
+		}, again: func(t *testing.T, rev string) Link {
+			if rev == revision.V20241105 {
+				return overHTTP(t, rev, ssehttp.NewHandler(everything.Server()))
+			}
+			return overHTTP(t, rev, streamhttp.NewHandler(everything.Server()))
 		}},
 		{name: "everything as a process", revisions: revision.All(), start: func(t *testing.T, _, _ string) Link {
 			return child(t, "everything")
