@@ -100,33 +100,45 @@ func groupNames() []string {
 // what else the machine does meets all subjects alike.
 const roundsPerCount = 5
 
-// run starts all subjects and lets them take turns.
+// run starts all subjects and lets them take turns. For each count they are
+// started again: where the system puts two processes that call each other it
+// leaves them, and single calls take more or less by as much as half.
 func (e *experiment) run(b load.Budget, rounds int, stderr io.Writer) {
 	warm := load.Budget{Time: 100 * time.Millisecond}
-	if e.kind == calls {
-		if b.Calls > 0 {
-			warm = b
-		} else {
-			b.Time /= roundsPerCount
-			rounds *= roundsPerCount
-		}
+	together := 1 // rounds of one start
+	switch {
+	case e.kind != calls:
+		together = rounds // those start what they measure themselves
+	case b.Calls > 0:
+		warm = b
+	default:
+		together = roundsPerCount
+		b.Time /= roundsPerCount
+		rounds *= roundsPerCount
 	}
 	runners := make([]load.Runner, len(e.subjects))
 	errs := make([]error, len(e.subjects))
-	defer func() {
-		for _, r := range runners {
+	stop := func() {
+		for i, r := range runners {
 			if r != nil {
 				r.Close()
 			}
-		}
-	}()
-	for i, s := range e.subjects {
-		runners[i], errs[i] = s.open()
-		if errs[i] == nil && e.kind == calls {
-			_, errs[i] = runners[i].Run(warm)
+			runners[i] = nil
 		}
 	}
+	defer stop()
 	for round := range rounds {
+		if round%together == 0 {
+			stop()
+			for i, s := range e.subjects {
+				if errs[i] == nil {
+					runners[i], errs[i] = s.open()
+				}
+				if errs[i] == nil && e.kind == calls {
+					_, errs[i] = runners[i].Run(warm)
+				}
+			}
+		}
 		for k := range e.subjects {
 			i := (k + round) % len(e.subjects)
 			var r load.Result
