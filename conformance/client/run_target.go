@@ -98,7 +98,7 @@ func (r *runner) play(s *Script, at setting) (*check.Trace, error) {
 		// It has shown how long it takes: a client that sends nothing now is not
 		// waited for as long.
 		l = l.withDefaults()
-		l.Start = min(l.Start, max(5*time.Second, 4*firstHeard(g)))
+		l.Start = min(l.Start, max(10*time.Second, 10*firstHeard(g)))
 	}
 	if r.t.Listen != "" && !r.heard() {
 		l.Start = handTime

@@ -199,8 +199,22 @@ func (a *authority) registers(x *Exchange) bool {
 	id, secret := a.server+"-client-"+strconv.Itoa(a.n), a.server+"-secret-"+strconv.Itoa(a.n)
 	a.clients[id] = secret
 	extra := ""
-	if method := v.Get("token_endpoint_auth_method"); str(method) != "none" {
-		extra = `,"client_secret":` + quoted(secret) + `,"client_secret_expires_at":0`
+	method := v.Get("token_endpoint_auth_method")
+	if method == nil {
+		// What a client does not ask for is told: else it is client_secret_basic
+		// (RFC 7591, 2), which this one may not take.
+		method = wire.Raw(`"client_secret_basic"`)
+		supported := wire.Raw(a.members["token_endpoint_auth_methods_supported"])
+		if !strings.Contains(string(supported), string(method)) {
+			for m := range supported.Elems() {
+				method = m
+				break
+			}
+		}
+		extra = `,"token_endpoint_auth_method":` + string(method)
+	}
+	if str(method) != "none" {
+		extra += `,"client_secret":` + quoted(secret) + `,"client_secret_expires_at":0`
 	}
 	return x.Respond(201, jsonType, `{"client_id":`+quoted(id)+extra+`,`+strings.TrimPrefix(strings.TrimSpace(string(v)), "{"))
 }
