@@ -192,7 +192,7 @@ var httpMutants = map[string]httpMutant{
 			return strings.Replace(text, `{"name":"hello"`, `{"icons":[{"src":"https://elsewhere.example/icon.png"}],"name":"hello"`, 1)
 		}
 		return text
-	})},
+	}), also: "http-authenticated"},
 	"http-answer-media": {wire: head(func(r *http.Request, body string, status int, h http.Header) int {
 		if has(body, "prompts/list") {
 			h.Set("Content-Type", "text/plain")
@@ -229,7 +229,7 @@ var httpMutants = map[string]httpMutant{
 		}
 		return text
 	}), also: "meta-client-info-optional requests-answered-once"},
-	"http-stream-answers/legacy": {rev: juneRev, make: func(h *checktest.HTTP) { h.Fault.RepliesOnGET = true }, also: "http-early-close http-get-no-answers"},
+	"http-stream-answers/legacy": {rev: juneRev, make: func(h *checktest.HTTP) { h.Fault.RepliesOnGET = true }, also: "http-early-close http-get-no-answers requests-answered-once"},
 	"http-stream-ends":           {make: func(h *checktest.HTTP) { h.Streams, h.Fault.KeepsOpen = true, true }},
 	"http-stream-ends/legacy":    {rev: legacyRev, make: func(h *checktest.HTTP) { h.Fault.KeepsOpen = true }},
 	"http-stream-related": {make: func(h *checktest.HTTP) {
@@ -361,7 +361,7 @@ var httpMutants = map[string]httpMutant{
 	"http-get-answered/406": {rev: juneRev, wire: instead(func(w http.ResponseWriter, r *http.Request, _ string) bool {
 		return r.Method == http.MethodGet && r.Header.Get("Origin") == "" && write(w, 406, "text/plain", "no")
 	})},
-	"http-get-no-answers": {make: func(h *checktest.HTTP) { h.Fault.RepliesOnGET = true }, also: "http-stream-answers http-early-close http-drop-retry http-get-unrelated"},
+	"http-get-no-answers": {make: func(h *checktest.HTTP) { h.Fault.RepliesOnGET = true }, also: "http-stream-answers http-early-close http-drop-retry http-get-unrelated requests-answered-once"},
 	"http-get-unrelated":  {make: func(h *checktest.HTTP) { h.Fault.ProgressGET = true }, also: "progress-stops"},
 	"http-get-closed":     {wire: closedForGood},
 	"http-no-broadcast":   {make: func(h *checktest.HTTP) { h.Fault.Broadcast = true }, also: "http-get-unrelated progress-increases server-request-ids-unique tasks-get-object url-elicitation-shape"},

@@ -33,6 +33,11 @@ func TestStepsOfProbesAreKnown(t *testing.T) {
 			}
 		}
 	}
+	for name, kinds := range httpSteps(t) {
+		for kind := range kinds {
+			made[name][kind] = true
+		}
+	}
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		if len(made[name]) > 0 { // of one that did nothing nobody knows, so it is always run

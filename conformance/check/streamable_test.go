@@ -265,3 +265,40 @@ func TestStrengthOfIDs(t *testing.T) {
 	require.False(t, check.Follows("b", "a"))
 	require.False(t, check.Follows("a", "ab"))
 }
+
+// httpSteps are the kinds of steps that the probes make which there are over
+// HTTP alone, by the names of the probes.
+func httpSteps(t *testing.T) map[string]map[string]bool {
+	t.Helper()
+	made := map[string]map[string]bool{}
+	for _, name := range []string{"everything", "old transport", "protected"} {
+		g := goodServers[name]
+		for _, rev := range check.Revisions() {
+			if g.revs != nil && !slices.Contains(g.revs, rev) || g.target.over == "" && rev == "2024-11-05" {
+				continue
+			}
+			probes := check.Probes()
+			for i, p := range probes {
+				if len(p.Transports) == 0 {
+					continue
+				}
+				probes[i].Run = func(d *check.Driver) {
+					n := 0
+					d.View(func(t *check.Trace) { n = len(t.Steps()) })
+					p.Run(d)
+					d.View(func(t *check.Trace) {
+						for _, s := range t.Steps()[n:] {
+							if made[p.Name] == nil {
+								made[p.Name] = map[string]bool{}
+							}
+							kind, _, _ := strings.Cut(s.Name, "/")
+							made[p.Name][kind] = true
+						}
+					})
+				}
+			}
+			driveHTTP(t, g.http(), g.target, rev, false, probes)
+		}
+	}
+	return made
+}
