@@ -68,6 +68,12 @@ e2e: ## work with foreign clients, servers, proxies and the official suite (inst
 	GOLDWIRE_LARGE=1 $(GO) test -count 1 -timeout 10m -v ./runtime/dial -run 'TestMany'
 	$(GO) test -tags e2e -count 1 -timeout 20m -v ./cmd/goldwire -run 'TestE2E'
 
+.PHONY: mutants
+mutants: ## judge every broken peer, with a name and made by program, and print how many are seen
+	mkdir -p bin && rm -f bin/mutants.txt
+	$(GO) test ./conformance/broken -count 1 -timeout 20m -args -all -score $(CURDIR)/bin/mutants.txt; bad=$$?; cat bin/mutants.txt; exit $$bad
+	$(GO) test ./conformance/client -count 1 -timeout 10m -run 'TestRightClient|TestBrokenClients|TestEveryCheckHasABrokenClient'
+
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME
 	sh testdata/fuzz.sh $(FUZZTIME)

@@ -91,7 +91,8 @@ func TestHTTPMutants(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("named broken servers over HTTP, by area:\n%s", &seen)
+	seen.tell(t, "named broken servers over HTTP, by area of the rule")
+	seen.atLeast(t, 98)
 }
 
 // TestEveryHTTPCheckHasAMutant holds that no check of what HTTP adds goes
