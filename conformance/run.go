@@ -1,6 +1,6 @@
-// Package conformance judges a Model Context Protocol server over stdio: it
-// finds out which revisions the server speaks, drives it, and says which rules
-// of each revision it keeps.
+// Package conformance judges a Model Context Protocol server over stdio or
+// HTTP, or a client: it finds out which revisions a server speaks, drives it,
+// and says which rules of each revision it keeps.
 package conformance
 
 import (
