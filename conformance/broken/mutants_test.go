@@ -27,6 +27,7 @@ import (
 var (
 	all   = flag.Bool("all", false, "judge every broken peer, not a sample of them")
 	every = flag.Int("every", 97, "without -all, judge one of so many faults that are made by program")
+	file  = flag.String("score", "", "append the scores to this file")
 	only  = flag.String("fault", "", "judge only the broken peers whose names hold this")
 )
 
