@@ -24,6 +24,7 @@ const childVar = "RECORD_TEST_CHILD"
 func TestMain(m *testing.M) {
 	switch os.Getenv(childVar) {
 	case "":
+		patience, urgency = 200*time.Millisecond, 200*time.Millisecond
 		os.Exit(m.Run())
 	case "echo": // says what it is told, and ends with its input
 		fmt.Fprintln(os.Stderr, "ready")
@@ -127,7 +128,7 @@ func (g *gate) Write(b []byte) (int, error) {
 func TestStdioPassesOnAllThatAChildWroteBeforeItEnded(t *testing.T) {
 	open := make(chan struct{})
 	g := &gate{open: open}
-	time.AfterFunc(urgency+urgency/2, func() { close(open) })
+	time.AfterFunc(2*urgency, func() { close(open) })
 	in, w := io.Pipe()
 	defer w.Close()
 	var c child

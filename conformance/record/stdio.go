@@ -16,7 +16,7 @@ import (
 // How long a child may take to end when the client is gone, after the end of
 // its input and after SIGTERM; and how long its output may stay open once it
 // has ended (a grandchild may hold it).
-const (
+var (
 	patience = 2 * time.Second
 	urgency  = time.Second
 )

@@ -29,7 +29,6 @@ type httpClient struct {
 	outMu sync.Mutex
 
 	mu      sync.Mutex
-	session string
 	posts   []*reply // in flight, oldest first
 	get     *reply   // the stream that the client opened
 	waiting []outgoing

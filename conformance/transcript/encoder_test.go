@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,7 +44,7 @@ func TestEncoderWritesWhatParseReads(t *testing.T) {
 
 func TestEncoderHandsOnWithinItsDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
+		var out locked
 		x, err := NewEncoder(&out, nil)
 		require.NoError(t, err)
 		head := out.Len()
@@ -60,6 +61,24 @@ func TestEncoderHandsOnWithinItsDelay(t *testing.T) {
 		require.Greater(t, out.Len(), encoderBuffer, "a full buffer does not wait")
 		require.NoError(t, x.Close())
 	})
+}
+
+// locked is a buffer for several goroutines.
+type locked struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *locked) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Len()
 }
 
 type fullDisk struct{ left int }
