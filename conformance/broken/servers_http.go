@@ -587,7 +587,10 @@ var httpMutants = map[string]httpMutant{
 	"auth-server-metadata": {host: "mcp.test", token: "secret-token", wire: instead(func(w http.ResponseWriter, r *http.Request, _ string) bool {
 		return strings.HasPrefix(r.URL.Path, "/.well-known/oauth-authorization-server") && write(w, 404, "text/plain", "no")
 	})},
-	"auth-registration": {host: "mcp.test", token: "secret-token", wire: wellKnown(func(t string) string { return strings.Replace(t, "registration_endpoint", "x", 1) })},
+	"auth-registration/june": {host: "mcp.test", token: "secret-token", rev: juneRev, wire: wellKnown(func(t string) string {
+		return strings.NewReplacer("https://login.example.com", "http://mcp.test", "registration_endpoint", "x").Replace(t)
+	})},
+	"auth-registration": {host: "mcp.test", token: "secret-token", rev: marchRev, wire: wellKnown(func(t string) string { return strings.Replace(t, "registration_endpoint", "x", 1) })},
 }
 
 func ascii(r rune) rune {

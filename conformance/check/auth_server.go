@@ -119,6 +119,15 @@ func (d *Driver) metadata(refused *Exchange) {
 	}
 	get("auth-metadata/root", wellKnownResource)
 	if d.rev != rev2025March {
+		// The authorization server is another role; one on the same host is
+		// asked as well.
+		for v := range d.found().Get("authorization_servers").Elems() {
+			if u, err := url.Parse(plain(v)); err == nil && u.Host == l.base.Host {
+				u.Path, u.RawPath = wellKnownServer+strings.TrimSuffix(u.Path, "/"), ""
+				get("auth-server/metadata", u.String())
+			}
+			return
+		}
 		return
 	}
 	get("auth-server/metadata", wellKnownServer)
@@ -631,7 +640,7 @@ func authServerChecks() []Check {
 		},
 		{
 			ID: "auth-registration", Title: "clients can register by themselves", Layer: Bytes,
-			Requirements: []string{"legacy/auth-dcr-should"}, Until: rev2025March,
+			Requirements: []string{"legacy/auth-dcr-should"},
 			Judge: func(c *Case) {
 				if !c.guarded() {
 					return
