@@ -164,8 +164,9 @@ func TestGoldenTranscriptsPlayThemselves(t *testing.T) {
 // subject is an implementation that the golden transcripts are played to.
 type subject struct {
 	name      string
-	transport string   // "" is stdio
-	revisions []string // that it speaks; transcripts of others are not for it
+	transport string                  // "" is stdio
+	only      func(g goldenFile) bool // those that it is played; nil for all
+	revisions []string                // that it speaks; transcripts of others are not for it
 	// start starts it for one transcript. A server gets "" for the scenario.
 	start func(t *testing.T, rev, scenario string) Link
 	// again, when set, starts it for the recording of a transcript that it has
@@ -196,11 +197,12 @@ func playGoldens(t *testing.T, subjects []subject, side string, play playFunc) {
 				if !slices.Contains([]string{side, "both"}, g.rec.Get(transcript.FieldSide)) || !slices.Contains(s.revisions, g.revision) {
 					continue
 				}
-				if !Fits(g.rec, cmp.Or(s.transport, "stdio")) {
+				if !Fits(g.rec, cmp.Or(s.transport, "stdio")) || s.only != nil && !s.only(g) {
 					continue
 				}
 				played[g.name] = true
 				t.Run(g.name, func(t *testing.T) {
+					t.Parallel()
 					out, err := play(Options{}, t.Context(), g.rec, s.start(t, g.revision, g.rec.Get(fieldScenario)))
 					if reason := s.except[g.name]; reason != "" {
 						require.True(t, err != nil || out.Err() != nil, "it plays now: take it off the exceptions")
