@@ -516,7 +516,7 @@ func (p *Play) inSession(x *Exchange) bool {
 		x.Respond(http.StatusBadRequest, "text/plain; charset=utf-8", "Bad Request: unsupported protocol version\n")
 	case p.Session == "":
 		return true
-	case !named && p.Strict:
+	case !named && (p.Strict || x.Method == http.MethodGet): // which nobody may be listening on
 		x.Respond(http.StatusBadRequest, "text/plain; charset=utf-8", "Bad Request: no session\n")
 	case named && !live:
 		x.Respond(http.StatusNotFound, "text/plain; charset=utf-8", "Not Found: no such session\n")

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goldwire/goldwire/conformance/catalogue"
@@ -292,8 +293,9 @@ type Call struct {
 
 	way       way
 	free      func()
-	held      bool
-	answered  bool
+	quiet     bool // only the result is wanted
+	held      atomic.Bool
+	answered  atomic.Bool
 	cancelled chan struct{} // closed when the client does not want it any more
 	cancel    func()
 }
@@ -325,7 +327,7 @@ func (c *Call) Wait(d time.Duration) bool {
 // Hold leaves the request without an answer, for good or until later; the play
 // does not wait for it.
 func (c *Call) Hold() {
-	c.held = true
+	c.held.Store(true)
 	c.free()
 }
 
@@ -387,16 +389,18 @@ func (c *Call) Good() bool {
 			c.Exchange.SetStatus(http.StatusBadRequest)
 		}
 		return c.Error(e.code, e.text, e.data)
-	case c.held || c.answered:
+	case c.held.Load() || c.answered.Load():
 		return true
 	}
 	return c.Result(result)
 }
 
 // GoodResult is the result that the good server would answer with, "" where it
-// would not by one.
+// would not by one. Nothing is sent.
 func (c *Call) GoodResult() string {
+	c.quiet = true
 	result, e := c.Play.good(c)
+	c.quiet = false
 	if e != nil {
 		return ""
 	}
@@ -406,11 +410,10 @@ func (c *Call) GoodResult() string {
 func (c *Call) finish(text string, code int64) bool {
 	p := c.Play
 	p.mu.Lock()
-	if c.answered {
+	if c.answered.Swap(true) {
 		p.mu.Unlock()
 		return c.way.message(text) // a second one
 	}
-	c.answered = true
 	delete(p.running, c.way.key()+keyOfID(c.ID))
 	p.mu.Unlock()
 	ok := c.way.reply(text, code)
@@ -500,7 +503,7 @@ func (p *Play) serve(c *Call) {
 	if hook != nil && (c.Exchange == nil || !p.refused(c)) {
 		hook(c)
 	}
-	if c.answered || c.held {
+	if c.answered.Load() || c.held.Load() {
 		return
 	}
 	switch c.Method {
@@ -660,8 +663,12 @@ func (p *Play) aside() way {
 		}
 		return nil
 	}
-	for _, x := range p.streams {
-		if x.open() {
+	for _, x := range slices.Backward(p.streams) {
+		switch {
+		case !x.open():
+		case p.Transport == catalogue.SSE:
+			return sseWay{x}
+		default:
 			return x
 		}
 	}

@@ -335,7 +335,9 @@ func (p *Play) callTool(c *Call) (string, *fault) {
 	if args != nil && args.Kind() != wire.KindObject {
 		return "", &fault{code: -32602, text: "Invalid params: the arguments are no object"}
 	}
-	c.Progress("1")
+	if !c.quiet {
+		c.Progress("1")
+	}
 	switch name {
 	case "add_numbers":
 		a, aok := args.Get("a").Float()

@@ -94,10 +94,16 @@ func (t *Target) transports(rev string) []catalogue.Transport {
 // that the client could not be started, or what Save returned.
 func (r *runner) play(s *Script, at setting) (*check.Trace, error) {
 	l := r.o.Limits
+	l = l.withDefaults()
+	if g := r.good[at]; g == nil {
+		l.Idle = l.Idle * 5 / 2 // it has not shown yet how it goes about things
+	} else {
+		gap := 3 * longestGap(g)
+		l.Idle, l.Ask = max(l.Idle, gap), max(l.Ask, gap)
+	}
 	if g := r.good[at]; g != nil && r.t.Listen == "" {
 		// It has shown how long it takes: a client that sends nothing now is not
 		// waited for as long.
-		l = l.withDefaults()
 		l.Start = min(l.Start, max(10*time.Second, 10*firstHeard(g)))
 	}
 	if r.t.Listen != "" && !r.heard() {
@@ -150,6 +156,26 @@ func firstHeard(t *check.Trace) time.Duration {
 		}
 	}
 	return 0
+}
+
+// longestGap is the longest time between two things that the client sent before
+// the play was over.
+func longestGap(t *check.Trace) time.Duration {
+	var last, gap time.Duration
+	for i := range t.Recording.Events {
+		e := &t.Recording.Events[i]
+		switch {
+		case e.Dir == transcript.Note && strings.HasPrefix(string(e.Data), NoteOver):
+			return gap
+		case e.Dir != transcript.ToServer:
+		default:
+			if last > 0 {
+				gap = max(gap, e.At-last)
+			}
+			last = e.At
+		}
+	}
+	return gap
 }
 
 // begin starts what belongs to a play, and returns when all of it has ended.
