@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goldwire/goldwire/conformance/catalogue"
@@ -55,7 +56,8 @@ type rawClient struct {
 	stream    context.CancelFunc   // of the stream beside the answers
 	stop      context.CancelFunc
 	lastState string
-	sent      int
+	sent      atomic.Int64
+	auth      sync.Mutex // one authorization at a time
 	listenID  int
 }
 
@@ -82,7 +84,7 @@ const (
 	metaInfo    = "io.modelcontextprotocol/clientInfo"
 	newest      = "2025-11-25"
 	stateless   = "2026-07-28"
-	patience    = 400 * time.Millisecond
+	patience    = slow * 400 * time.Millisecond
 )
 
 var errGone = errors.New("the server is gone")
@@ -247,7 +249,7 @@ func (c *rawClient) handshake() error {
 	}
 	a, err := c.request("initialize", `{"protocolVersion":"`+offer+`","capabilities":`+caps+`,"clientInfo":{"name":"raw","title":"Raw","version":"1"}}`)
 	if errors.Is(err, errTimeout) && c.is("cancels-initialize") {
-		_ = c.notify("notifications/cancelled", `{"requestId":`+strconv.Itoa(c.next)+`}`)
+		_ = c.notify("notifications/cancelled", `{"requestId":`+strconv.Itoa(c.lastID())+`}`)
 	}
 	status := statusError(0)
 	if errors.As(err, &status) && c.reach.Transport == catalogue.HTTP && (status == 400 || status == 404 || status == 405) {
@@ -304,13 +306,10 @@ func (c *rawClient) useAll() error {
 			c.work.Go(func() {
 				_, _ = c.request("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
 			})
-			was := c.next
+			was := c.lastID()
 			for range 100 {
 				c.pause(5 * time.Millisecond)
-				c.mu.Lock()
-				c.listenID = c.next
-				c.mu.Unlock()
-				if c.listenID > was {
+				if c.listenID = c.lastID(); c.listenID > was {
 					break
 				}
 			}
@@ -401,7 +400,7 @@ func (c *rawClient) useAll() error {
 		}
 	}
 	if c.is("cancels-done") {
-		done := strconv.Itoa(c.next)
+		done := strconv.Itoa(c.lastID())
 		for range 2 {
 			c.pause(300 * time.Millisecond)
 			_, _ = c.request("ping", "")
@@ -437,8 +436,11 @@ func (c *rawClient) useAll() error {
 		}
 	case "dying-subscription", "dying":
 		if c.reach.Transport == catalogue.Stdio && c.modern {
+			c.mu.Lock()
+			gone := c.gone
+			c.mu.Unlock()
 			select {
-			case <-c.gone:
+			case <-gone:
 				return c.restart()
 			case <-time.After(time.Second):
 			case <-c.ctx.Done():
@@ -581,9 +583,6 @@ func (c *rawClient) list(method, member string) ([]wire.Raw, error) {
 		if c.is("cursor-number") {
 			params = `{"cursor":7}`
 		}
-		if c.is("keeps-cursor") && c.reach.Script == "session-gone" && c.lastState == "" {
-			c.lastState = params
-		}
 	}
 	return all, nil
 }
@@ -602,7 +601,7 @@ func (c *rawClient) call(name, args string) (wire.Raw, error) {
 	}
 	if t := a.Get("result").Get("task"); t != nil {
 		if c.is("cancels-task") {
-			_ = c.notify("notifications/cancelled", `{"requestId":`+strconv.Itoa(c.next)+`}`)
+			_ = c.notify("notifications/cancelled", `{"requestId":`+strconv.Itoa(c.lastID())+`}`)
 		}
 		return a, c.follow(t)
 	}
@@ -704,7 +703,9 @@ func (c *rawClient) rounds(method, params string, a wire.Raw) (wire.Raw, error) 
 			again += `,"requestState":` + c.state
 		}
 		if c.is("same-id") {
+			c.mu.Lock()
 			c.next--
+			c.mu.Unlock()
 		}
 		if c.is("leaks-state") {
 			_, _ = c.request("prompts/list", `{"requestState":"x"}`)
@@ -797,7 +798,7 @@ func (c *rawClient) serve(m wire.Raw) string {
 	november := c.rev == newest
 	switch {
 	case method == "ping":
-		if strings.HasPrefix(c.fault.name, "deaf-after-odd") && c.lastState == "odd" || c.lastState == "deaf" {
+		if strings.HasPrefix(c.fault.name, "deaf-after-odd") && c.marked("odd") || c.marked("deaf") {
 			return ""
 		}
 		if c.is("chokes-on-meta") && params.Get("_meta") != nil {
@@ -858,9 +859,6 @@ func (c *rawClient) serve(m wire.Raw) string {
 			c.reply(made)
 			_ = c.notify("notifications/progress", `{"progressToken":`+token+`,"progress":3}`)
 			return ""
-		}
-		if token != "" {
-			c.state = token
 		}
 		return made
 	}
@@ -957,6 +955,7 @@ func (c *rawClient) request(method, params string) (wire.Raw, error) {
 	id := strconv.Itoa(c.next)
 	answer := make(chan wire.Raw, 1)
 	c.pending[id] = answer
+	gone := c.gone
 	c.mu.Unlock()
 	text := `{"jsonrpc":"2.0","id":` + id + `,"method":` + quote(method)
 	if c.modern {
@@ -973,13 +972,13 @@ func (c *rawClient) request(method, params string) (wire.Raw, error) {
 	}
 	wait := patience
 	if method == "server/discover" && c.reach.Script == "mute-probe" || method == "subscriptions/listen" {
-		wait = 700 * time.Millisecond
+		wait = slow * 700 * time.Millisecond
 	}
 	if method == "subscriptions/listen" {
 		wait = time.Minute
 	}
 	if c.reach.Script == "polling" || c.reach.Script == "slow-initialize" || c.reach.Script == "asks" || c.reach.Script == "task-asks" || c.reach.Script == "faulty-asks" {
-		wait = 3 * time.Second
+		wait = slow * 3 * time.Second
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -988,7 +987,7 @@ func (c *rawClient) request(method, params string) (wire.Raw, error) {
 		return a, nil
 	case <-c.ctx.Done():
 		return nil, c.ctx.Err()
-	case <-c.gone:
+	case <-gone:
 		select {
 		case a := <-answer:
 			return a, nil
@@ -1002,7 +1001,7 @@ func (c *rawClient) request(method, params string) (wire.Raw, error) {
 		return c.request(method, params)
 	}
 	if c.is("deaf-after-late") {
-		c.lastState = "deaf"
+		c.mark("deaf")
 	}
 	if (c.fault.line != nil || c.is("reuses-open-id")) && c.reach.Script != "silence" {
 		return nil, errTimeout // what it sent is not what it knows
@@ -1026,7 +1025,7 @@ func (c *rawClient) withMeta(params string) string {
 	if strings.HasPrefix(c.fault.name, "few-") {
 		caps = `{"roots":{},"sampling":{},"elicitation":{"form":{}}}`
 	}
-	meta := `"_meta":{"` + metaVersion + `":"` + stateless + `","` + metaCaps + `":` + caps + `,"` + metaInfo + `":{"name":"raw","version":"1","icons":[{"src":"https://example.com/raw.png","sizes":["48x48"]}]},"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","com.example/own":1,"progressToken":"t` + strconv.Itoa(c.next) + `"}`
+	meta := `"_meta":{"` + metaVersion + `":"` + stateless + `","` + metaCaps + `":` + caps + `,"` + metaInfo + `":{"name":"raw","version":"1","icons":[{"src":"https://example.com/raw.png","sizes":["48x48"]}]},"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","com.example/own":1,"progressToken":"t` + strconv.Itoa(c.lastID()) + `"}`
 	if strings.TrimSpace(params) == "{}" || params == "" {
 		return "{" + meta + "}"
 	}
@@ -1048,7 +1047,7 @@ func (c *rawClient) send(text string, answer chan wire.Raw) error {
 		text = c.fault.line(text)
 	}
 	if c.is("reuses-open-id") && c.reach.Script == "dying-subscription" && strings.Contains(text, `"tools/list"`) {
-		text = strings.Replace(text, `"id":`+strconv.Itoa(c.next), `"id":`+strconv.Itoa(c.listenID), 1)
+		text = strings.Replace(text, `"id":`+strconv.Itoa(c.lastID()), `"id":`+strconv.Itoa(c.listenID), 1)
 	}
 	if text == "" {
 		return nil
@@ -1131,9 +1130,7 @@ func (c *rawClient) take(text []byte) {
 		waits := c.pending[string(v.Get("id"))]
 		c.mu.Unlock()
 		if strings.Contains(string(text), "example.invalid/dialect") {
-			c.mu.Lock()
-			c.lastState = "odd"
-			c.mu.Unlock()
+			c.mark("odd")
 		}
 		if waits != nil {
 			select {
@@ -1145,10 +1142,27 @@ func (c *rawClient) take(text []byte) {
 		odd = true
 	}
 	if odd {
-		c.mu.Lock()
-		c.lastState = "odd"
-		c.mu.Unlock()
+		c.mark("odd")
 	}
+}
+
+func (c *rawClient) mark(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lastState = what
+}
+
+func (c *rawClient) marked(what string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lastState == what
+}
+
+// lastID is the id of the last request.
+func (c *rawClient) lastID() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.next
 }
 
 func (c *rawClient) reply(text string) {
@@ -1271,16 +1285,23 @@ func (c *rawClient) post(text string, answer chan wire.Raw) error {
 		if !errors.As(err, &status) || try > 8 {
 			return err
 		}
-		if status.code == 403 && c.is("auth-no-step-up") || status.code == 403 && try > 2 && !c.is("auth-endless") || status.code == 401 && c.is("auth-needs-refresh") && c.steps > 0 {
+		if status.code == 403 && c.is("auth-no-step-up") || status.code == 403 && try > 2 && !c.is("auth-endless") || status.code == 401 && c.is("auth-needs-refresh") && try == 0 && c.has401() {
 			return statusError(status.code)
 		}
-		if err := c.authorize(status.header); err != nil {
+		c.auth.Lock()
+		err = c.authorize(status.header)
+		c.auth.Unlock()
+		if err != nil {
 			return err
 		}
-		if c.is("auth-forgets-token") {
-			c.token = ""
-		}
 	}
+}
+
+// has401 reports whether the client was authorized before.
+func (c *rawClient) has401() bool {
+	c.auth.Lock()
+	defer c.auth.Unlock()
+	return c.steps > 0
 }
 
 type challenge struct {
@@ -1295,9 +1316,11 @@ func (c *rawClient) postOnce(text string, answer chan wire.Raw) error {
 	if c.endpoint != "" {
 		at = c.endpoint
 	}
+	c.mu.Lock()
 	if c.is("auth-query") && c.token != "" {
 		at += "?access_token=" + c.token
 	}
+	c.mu.Unlock()
 	if c.is("odd-path") && strings.Contains(text, "notifications/") {
 		at += "/notify"
 	}
@@ -1314,6 +1337,7 @@ func (c *rawClient) postOnce(text string, answer chan wire.Raw) error {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	c.headers(req.Header)
+	inSession := req.Header.Get("Mcp-Session-Id") != ""
 	if name == "initialize" && !c.is("session-on-initialize") {
 		req.Header.Del("Mcp-Session-Id")
 		req.Header.Del("Mcp-Protocol-Version")
@@ -1321,8 +1345,7 @@ func (c *rawClient) postOnce(text string, answer chan wire.Raw) error {
 	if c.modern && v.Kind() == wire.KindObject {
 		c.statelessHeaders(req.Header, v, name)
 	}
-	c.sent++
-	if c.is("auth-skips-token") && c.sent > 6 && c.token != "" {
+	if c.sent.Add(1) > 6 && c.is("auth-skips-token") {
 		req.Header.Del("Authorization")
 	}
 	if c.fault.head != nil {
@@ -1339,7 +1362,9 @@ func (c *rawClient) postOnce(text string, answer chan wire.Raw) error {
 		c.mu.Unlock()
 	}
 	if c.is("stateless-session") && resp.Header.Get("Mcp-Session-Id") != "" {
+		c.mu.Lock()
 		c.session = resp.Header.Get("Mcp-Session-Id")
+		c.mu.Unlock()
 	}
 	if c.is("exact-header-case") && c.reach.Script == "header-case" {
 		return nil
@@ -1348,7 +1373,7 @@ func (c *rawClient) postOnce(text string, answer chan wire.Raw) error {
 	case resp.StatusCode == 401 || resp.StatusCode == 403:
 		_, _ = io.Copy(io.Discard, resp.Body)
 		return &challenge{resp.StatusCode, strings.Join(resp.Header.Values("WWW-Authenticate"), ", ")}
-	case resp.StatusCode == 404 && c.session != "" && !c.modern && answer != nil:
+	case resp.StatusCode == 404 && inSession && !c.modern && answer != nil:
 		return c.sessionGone(text, answer)
 	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
 		if c.is("no-streams") {
@@ -1386,7 +1411,9 @@ func (c *rawClient) sessionGone(text string, answer chan wire.Raw) error {
 		return errors.New("the session is gone")
 	}
 	if !c.is("session-on-initialize") {
+		c.mu.Lock()
 		c.session = ""
+		c.mu.Unlock()
 	}
 	if _, err := c.request("initialize", `{"protocolVersion":"`+newest+`","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}`); err != nil {
 		return err
@@ -1828,6 +1855,8 @@ func (c *rawClient) authorize(header string) error {
 	if token == "" {
 		return errors.New("no token")
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if !(c.is("auth-old-token") && c.token != "") {
 		c.token = token
 	}

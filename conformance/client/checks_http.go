@@ -280,7 +280,7 @@ func httpChecks() []check.Check {
 						posted = true
 						want(c, x.at(), x.Target == named, "a POST to "+named, x.Target)
 					}
-					if stream != nil && !posted && !stream.Closed && (Over(v.trace) == OverExit || Over(v.trace) == OverIdle) {
+					if stream != nil && !posted && stream == v.whole[len(v.whole)-1] && (Over(v.trace) == OverExit || Over(v.trace) == OverIdle) {
 						c.Broken(stream.at(), "initialize at "+named, "nothing")
 					}
 				}

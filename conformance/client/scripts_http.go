@@ -101,9 +101,15 @@ func httpScripts() []Script {
 			Name: scriptHeaderCase, About: "headers whose names are written in odd ways", Since: modern, Transports: onHTTP,
 			Serve: func(p *Play) {
 				p.On["*"] = func(c *Call) {
-					if text := c.GoodResult(); text != "" && c.ID != nil && c.Method != listen {
+					// Calls may have to say something before they answer.
+					if c.ID == nil || c.Method == listen || c.Method == callTool {
+						return
+					}
+					if text := c.GoodResult(); text != "" {
 						c.Exchange.SetHeader("cONTENT-tYPE", "application/json")
-						c.answered = c.Exchange.Respond(0, "", `{"jsonrpc":"2.0","id":`+idText(c.ID)+`,"result":`+text+`}`)
+						if c.Exchange.Respond(0, "", `{"jsonrpc":"2.0","id":`+idText(c.ID)+`,"result":`+text+`}`) {
+							c.answered.Store(true)
+						}
 					}
 				}
 			},
@@ -179,7 +185,7 @@ func httpScripts() []Script {
 				firstRequest(p, func(c *Call) {
 					c.Exchange.Stream()
 					c.Exchange.Comment("soon")
-					c.answered = true
+					c.answered.Store(true)
 					c.Exchange.Cut()
 				})
 			},
@@ -205,7 +211,7 @@ func broken(p *Play, id, retry string, end func(x *Exchange)) {
 		} else {
 			x.Event(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"soon"}}`)
 		}
-		c.answered = true
+		c.answered.Store(true)
 		end(x)
 	})
 	p.HTTP = func(x *Exchange) bool {
