@@ -192,6 +192,7 @@ var also = map[string]string{
 
 // alsoReference is also for the faults of the reference server.
 var alsoReference = map[string]string{
+	"legacy/sampling-server-needs-capability (2024-11-05)":          "client-features-undeclared server-request-ids-unique",
 	"legacy/annotations-range, audience (2025-11-25)":               "resources-list-shape",
 	"legacy/annotations-range, priority (2025-11-25)":               "resources-list-shape",
 	"legacy/cancel-race-tolerated (2025-11-25)":                     "cancel-unknown-ignored requests-answered-once",

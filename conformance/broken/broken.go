@@ -91,6 +91,12 @@ func referenceFaults(table map[string]*Wire, era, rev, tail string) (out []Fault
 	return out
 }
 
+// AlsoNames are the names of faults for which checks are listed that may name
+// them too: each has to be one.
+func AlsoNames() []string {
+	return slices.Concat(slices.Collect(maps.Keys(also)), slices.Collect(maps.Keys(alsoReference)))
+}
+
 type (
 	server  = checktest.Server
 	conn    = checktest.Conn

@@ -20,7 +20,11 @@ import (
 func TestSlips(t *testing.T) {
 	var slips []broken.Slip
 	harmless := 0
-	for _, rev := range check.Revisions() {
+	revs := check.Revisions()
+	if !*all && *only == "" && *every > 100 { // a few seconds are enough then
+		revs = revs[len(revs)-2:]
+	}
+	for _, rev := range revs {
 		done := map[string]bool{}
 		for _, base := range []string{"reference", "small"} {
 			traffic := &broken.Traffic{Base: base, Revision: rev}
