@@ -40,7 +40,10 @@ func goldens(t *testing.T, side string, fn func(t *testing.T, rec *transcript.Re
 		require.NoError(t, err)
 		if s := rec.Get(transcript.FieldSide); s == side || s == "both" {
 			n++
-			t.Run(strings.TrimSuffix(filepath.ToSlash(path), ".wire"), func(t *testing.T) { fn(t, rec) })
+			t.Run(strings.TrimSuffix(filepath.ToSlash(path), ".wire"), func(t *testing.T) {
+				t.Parallel()
+				fn(t, rec)
+			})
 		}
 		return nil
 	}))

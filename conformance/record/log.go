@@ -114,17 +114,23 @@ func (l *Log) Close() error {
 
 // sniffer finds out when a session begins. What it remembers is bounded.
 type sniffer struct {
-	asked  map[int]string // exchange (0: stdio) of an initialize → the key of its id
-	ids    map[int]string // exchange → Mcp-Session-Id of its response
+	asked  map[int]*opening // by exchange; 0 is stdio
 	spoken map[string]bool
 	last   []byte // the version of the last request that said one, as it stands in it
+}
+
+// opening is an initialize that is not answered.
+type opening struct {
+	id      string // of the request, as JSON
+	session string // Mcp-Session-Id of the response
+	status  int    // of the response, 0 before it has come
 }
 
 // most bounds what a sniffer remembers.
 const most = 1024
 
 func newSniffer() sniffer {
-	return sniffer{asked: map[int]string{}, ids: map[int]string{}, spoken: map[string]bool{}}
+	return sniffer{asked: map[int]*opening{}, spoken: map[string]bool{}}
 }
 
 var (
@@ -136,15 +142,19 @@ var (
 func (s *sniffer) look(e *transcript.Event) *transcript.Event {
 	switch {
 	case e.Kind == transcript.KindHeader || e.Kind == transcript.KindStatus:
-		if _, waits := s.asked[e.Exchange]; waits {
+		if o := s.asked[e.Exchange]; o != nil && e.Dir == transcript.ToClient {
+			if e.Kind == transcript.KindStatus {
+				o.status = e.Status()
+			}
 			if name, value, _ := e.Header(); name == "mcp-session-id" {
-				s.ids[e.Exchange] = value
+				o.session = value
 			}
 		}
 		return nil
 	case e.Kind == transcript.KindEnd || e.Kind == transcript.KindError:
-		delete(s.asked, e.Exchange)
-		delete(s.ids, e.Exchange)
+		if o := s.asked[e.Exchange]; o != nil && o.status != 202 { // what was only taken is answered elsewhere
+			delete(s.asked, e.Exchange)
+		}
 		return nil
 	case !e.Message() || len(s.asked) == 0 && e.Dir == transcript.ToClient:
 		return nil
@@ -157,7 +167,7 @@ func (s *sniffer) look(e *transcript.Event) *transcript.Event {
 		return nil
 	case e.Dir == transcript.ToServer && bytes.Contains(e.Data, wordInitialize):
 		if m, _ := v.Get("method").Str(); m == "initialize" && v.Get("id") != nil && len(s.asked) < most {
-			s.asked[e.Exchange] = v.Get("id").String()
+			s.asked[e.Exchange] = &opening{id: v.Get("id").String()}
 		}
 		return nil
 	case e.Dir == transcript.ToServer:
@@ -168,27 +178,13 @@ func (s *sniffer) look(e *transcript.Event) *transcript.Event {
 		}
 		s.spoken[revision] = true
 	default:
-		at, asked := e.Exchange, ""
-		for _, n := range []int{e.Exchange, 0} {
-			if key, ok := s.asked[n]; ok && key == v.Get("id").String() {
-				at, asked = n, key
-			}
-		}
-		if asked == "" {
-			// Over HTTP+SSE the answer comes on another exchange.
-			for n, key := range s.asked {
-				if key == v.Get("id").String() {
-					at, asked = n, key
-				}
-			}
-		}
-		if asked == "" {
+		at, o := s.opened(e.Exchange, v.Get("id").String())
+		if o == nil {
 			return nil
 		}
 		revision, _ = v.Get("result").Get("protocolVersion").Str()
-		id = s.ids[at]
+		id = o.session
 		delete(s.asked, at)
-		delete(s.ids, at)
 	}
 	if revision == "" {
 		return nil
@@ -198,6 +194,21 @@ func (s *sniffer) look(e *transcript.Event) *transcript.Event {
 		text += " " + id
 	}
 	return &transcript.Event{Dir: transcript.Note, Kind: transcript.KindSession, Exchange: e.Exchange, Timed: e.Timed, At: e.At, Data: []byte(text)}
+}
+
+// opened is the initialize that an answer with an id on an exchange is for: the
+// one of that exchange or, over HTTP+SSE, one that was only taken, or has not been
+// so yet.
+func (s *sniffer) opened(exchange int, id string) (at int, o *opening) {
+	if o := s.asked[exchange]; o != nil && o.id == id {
+		return exchange, o
+	}
+	for n, c := range s.asked {
+		if n != 0 && c.id == id && (c.status == 202 || c.status == 0 && o == nil) {
+			at, o = n, c
+		}
+	}
+	return at, o
 }
 
 // metaVersion is the member of a _meta that says the revision of a request.
