@@ -53,7 +53,6 @@ type rawClient struct {
 	scope     string
 	clientID  map[string][2]string // id and secret by authorization server
 	steps     int                  // authorizations so far
-	stream    context.CancelFunc   // of the stream beside the answers
 	stop      context.CancelFunc
 	lastState string
 	sent      atomic.Int64

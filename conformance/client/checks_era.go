@@ -313,16 +313,13 @@ func fallback(c *check.Case, script string) {
 	var left []*check.Frame
 	some := 0
 	for _, s := range starts(c, script) {
-		for _, f := range s.requests() {
-			if !stateless(f) {
-				break
-			}
-			if s.handshake(f.Index) != nil {
-				some++
-			} else {
-				left = append(left, f)
-			}
-			break
+		reqs := s.requests()
+		switch {
+		case len(reqs) == 0 || !stateless(reqs[0]):
+		case s.handshake(reqs[0].Index) != nil:
+			some++
+		default:
+			left = append(left, reqs[0])
 		}
 	}
 	switch {

@@ -16,7 +16,6 @@ import (
 var (
 	onStdio = []catalogue.Transport{catalogue.Stdio}
 	onHTTP  = []catalogue.Transport{catalogue.HTTP}
-	onSSE   = []catalogue.Transport{catalogue.SSE}
 )
 
 // jsonrpcChecks are about messages whatever they mean.

@@ -348,9 +348,6 @@ func (k *talk) match() {
 // said are the messages of the client, in order.
 func (k *talk) said() []*check.Frame { return k.sides[0] }
 
-// heard are the messages of the server, in order.
-func (k *talk) heard() []*check.Frame { return k.sides[1] }
-
 // sort keeps what checks ask for again and again, so that judging takes time in
 // proportion to what was said.
 func (k *talk) sort() {
