@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,8 @@ import (
 // the server's own address is the exception, as the client would otherwise go
 // round the proxy: the Host of a request, an Origin that is the proxy's, a
 // Location, and the data of the event that tells a client of HTTP+SSE where to
-// post. What the sender wrote is recorded.
+// post. And of the compressions that a client accepts gzip is the only one that is
+// asked for: a body is recorded as what is in it. What the sender wrote is recorded.
 type Proxy struct {
 	target    *url.URL
 	rec       *transcript.Recorder
@@ -105,6 +107,12 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if out.Header.Get("Origin") == "http://"+r.Host {
 		out.Header.Set("Origin", p.target.Scheme+"://"+p.target.Host)
 	}
+	if accept := r.Header.Get("Accept-Encoding"); accept != "" {
+		if accept = readable(accept); accept == "" {
+			accept = "identity"
+		}
+		out.Header.Set("Accept-Encoding", accept)
+	}
 	out.Body = nil
 	if r.ContentLength != 0 {
 		out.Body = &tapped{r: r.Body, tap: body, left: r.ContentLength}
@@ -159,14 +167,14 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = rc.Flush()
 	}
 
-	var tap interface {
-		io.WriteCloser
-		Abort() error
-	}
+	var tap bodyTap
 	if stream {
 		tap = sse{p.rec.SSE(transcript.ToClient, n)}
 	} else {
 		tap = p.rec.Body(transcript.ToClient, n)
+	}
+	if res.Header.Get("Content-Encoding") == "gzip" {
+		tap = unzip(tap)
 	}
 	buf := make([]byte, 32<<10)
 	for {
@@ -239,7 +247,7 @@ func (p *Proxy) recordResponse(n int, res *http.Response) (stream bool) {
 		}
 	}
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	return media == "text/event-stream" && res.Header.Get("Content-Encoding") == ""
+	return media == "text/event-stream"
 }
 
 func (p *Proxy) recordHeader(d transcript.Dir, n int, name, value string) {
@@ -272,6 +280,61 @@ func (t *tapped) Read(b []byte) (int, error) {
 func (t *tapped) Close() error {
 	_ = t.tap.Abort() // unless it has come to its end
 	return t.r.Close()
+}
+
+// bodyTap records a body.
+type bodyTap interface {
+	io.WriteCloser
+	Abort() error // for one that broke off
+}
+
+// zipped records what is in a compressed body.
+type zipped struct {
+	w    *io.PipeWriter
+	done chan error
+	tap  bodyTap
+}
+
+func unzip(tap bodyTap) *zipped {
+	r, w := io.Pipe()
+	z := &zipped{w: w, done: make(chan error, 1), tap: tap}
+	go func() { // ends with the body
+		zr, err := gzip.NewReader(r)
+		if err == nil {
+			_, err = io.Copy(tap, zr)
+		}
+		_, _ = io.Copy(io.Discard, r)
+		z.done <- err
+	}()
+	return z
+}
+
+func (z *zipped) Write(b []byte) (int, error) { return z.w.Write(b) }
+
+func (z *zipped) Close() error {
+	_ = z.w.Close()
+	if err := <-z.done; err != nil {
+		return z.tap.Abort()
+	}
+	return z.tap.Close()
+}
+
+func (z *zipped) Abort() error {
+	_ = z.w.Close()
+	<-z.done
+	return z.tap.Abort()
+}
+
+// readable are the encodings of a client's Accept-Encoding that can be recorded
+// as what is in them, "" for none.
+func readable(accept string) string {
+	for e := range strings.SplitSeq(accept, ",") {
+		name, q, _ := strings.Cut(strings.TrimSpace(e), ";")
+		if (name == "gzip" || name == "*") && strings.TrimSpace(q) != "q=0" {
+			return "gzip"
+		}
+	}
+	return ""
 }
 
 // sse gives the tap of a stream the face of that of a body: a stream has no

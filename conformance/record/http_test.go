@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -301,4 +302,43 @@ func TestProxyEndsWithItsContext(t *testing.T) {
 	p.stop()
 	_, err = http.Get(p.url + "/mcp")
 	require.Error(t, err)
+}
+
+func TestProxyRecordsWhatIsInACompressedBody(t *testing.T) {
+	const events = "event: message\ndata: {\"a\":1}\n\n"
+	p := newProxied(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		require.Contains(t, []string{"gzip", "identity"}, r.Header.Get("Accept-Encoding"))
+		if r.URL.Path == "/broken" {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = io.WriteString(w, "this is no gzip")
+			return
+		}
+		text := `{"b":2}`
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/sse" {
+			text = events
+			w.Header().Set("Content-Type", "text/event-stream")
+		}
+		if r.Header.Get("Accept-Encoding") == "gzip" {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			defer z.Close()
+			_, _ = io.WriteString(z, text)
+			return
+		}
+		_, _ = io.WriteString(w, text)
+	})
+	for _, path := range []string{"/mcp", "/sse"} {
+		res := do(t, "GET", p.url+path, "", "Accept-Encoding", "br, gzip;q=0.5")
+		require.Equal(t, "gzip", res.Header.Get("Content-Encoding"), "it is passed on as it is")
+		_, err := gzip.NewReader(res.Body)
+		require.NoError(t, err)
+		_, _ = io.Copy(io.Discard, res.Body)
+	}
+	require.Equal(t, `{"b":2}`, read(t, do(t, "GET", p.url+"/mcp", "", "Accept-Encoding", "zstd, gzip;q=0").Body))
+	require.Equal(t, "this is no gzip", read(t, do(t, "GET", p.url+"/broken", "", "Accept-Encoding", "gzip").Body))
+	got := lines(p.recording(t))
+	for _, want := range []string{`<1 {"b":2}`, "<<2 event: message", `<2 {"a":1}`, `<3 {"b":2}`, ">>1 accept-encoding: br, gzip;q=0.5"} {
+		require.Contains(t, got, want)
+	}
 }
