@@ -40,3 +40,63 @@ func TestForkStandsAlone(t *testing.T) {
 	require.EqualValues(t, 1, stats.Count(jsonrpc.BadJSON))
 	require.Zero(t, stats.Received)
 }
+
+// judging is an exchange that hears of its request before the handler does.
+type judging struct {
+	answers
+	heard  []string
+	params any
+	refuse *jsonrpc.Error
+}
+
+func (j *judging) Expect(method string, params any) *jsonrpc.Error {
+	j.heard, j.params = append(j.heard, method), params
+	return j.refuse
+}
+
+// TestExchangeJudgesRequests: an exchange is asked about each request that would
+// be handled, once, with the params where they are decoded, and about nothing
+// else; its error is the answer.
+func TestExchangeJudgesRequests(t *testing.T) {
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	for _, tt := range []struct {
+		name, text string
+		asked      string // the method, "" for not asked
+		decoded    bool
+	}{
+		{"a request", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x",` + meta + `}}`, "tools/call", true},
+		{"the method comes last", `{"jsonrpc":"2.0","id":1,"params":{"name":"x",` + meta + `},"method":"tools/call"}`, "tools/call", false},
+		{"nobody handles it", `{"jsonrpc":"2.0","id":1,"method":"no/such","params":{` + meta + `}}`, "no/such", false},
+		{"the params are wrong", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":1,` + meta + `}}`, "tools/call", false},
+		{"a notification", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`, "", false},
+		{"an answer", `{"jsonrpc":"2.0","id":1,"result":{}}`, "", false},
+		{"no message", `{"jsonrpc":"2.0","id":1}`, "", false},
+		{"no JSON", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{]`, "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, refuse := range []*jsonrpc.Error{nil, jsonrpc.NewError(-32020, "not this one")} {
+				handled := 0
+				ch, err := newServer{CallTool: func(context.Context, *newParams) (*result, error) { handled++; return &result{}, nil }}.Bind()
+				require.NoError(t, err)
+				c := jsonrpc.NewConn(nil, ch, jsonrpc.ServerSide)
+				ex := &judging{refuse: refuse}
+				c.Receive(t.Context(), ex, jsonrpc.Frame{Data: []byte(tt.text)}, false)
+				require.Len(t, ex.got, 1)
+				if tt.asked == "" {
+					require.Empty(t, ex.heard)
+					continue
+				}
+				require.Equal(t, []string{tt.asked}, ex.heard)
+				require.Equal(t, tt.decoded, ex.params != nil)
+				if refuse != nil {
+					require.Zero(t, handled)
+					require.JSONEq(t, `{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"not this one"}}`, ex.got[0])
+				} else {
+					require.NotContains(t, ex.got[0], "-32020")
+				}
+				require.Zero(t, c.Stats().Handling)
+				require.NoError(t, c.Close(t.Context()))
+			}
+		})
+	}
+}
