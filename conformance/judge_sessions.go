@@ -103,7 +103,7 @@ func splitStarts(rec *transcript.Recording) []*transcript.Recording {
 // then was initialized.
 func splitEras(rec *transcript.Recording) []*transcript.Recording {
 	modern := false
-	asked := map[string]bool{}
+	asked := map[string]string{} // versions by ids
 	for i := range rec.Events {
 		e := &rec.Events[i]
 		if !e.Message() {
@@ -121,8 +121,8 @@ func splitEras(rec *transcript.Recording) []*transcript.Recording {
 			}
 			return []*transcript.Recording{part(rec, catalogue.Stdio, rec.Events[:i:i]), part(rec, catalogue.Stdio, rec.Events[i:])}
 		case e.Dir == transcript.ToServer && v.Get("id") != nil && v.Get("params").Get("_meta").Get(metaVersion) != nil:
-			asked[v.Get("id").String()] = true
-		case e.Dir == transcript.ToClient && v.Get("result") != nil && asked[v.Get("id").String()]:
+			asked[v.Get("id").String()], _ = v.Get("params").Get("_meta").Get(metaVersion).Str()
+		case e.Dir == transcript.ToClient && asked[v.Get("id").String()] != "" && accepts(v.Get("result"), asked[v.Get("id").String()]):
 			modern = true
 		}
 	}
@@ -194,12 +194,12 @@ func splitHTTP(rec *transcript.Recording) (parts []*transcript.Recording, attemp
 		case version != "":
 			s := get("client "+version+" "+meta.Get(metaInfo).Get("name").String()+" "+meta.Get(metaInfo).Get("version").String(), catalogue.HTTP)
 			of[x.Number] = s
-			s.spoken = s.spoken || hasResult(x)
+			s.spoken = s.spoken || hasResult(x, version)
 		case id != "":
 			of[x.Number] = get("id "+id, catalogue.HTTP)
 		case method == "initialize":
 			last = get("initialize "+strconv.Itoa(x.Number), catalogue.HTTP)
-			last.spoken = hasResult(x)
+			last.spoken = hasResult(x, "")
 			of[x.Number] = last
 		case last != nil && (x.Body != nil || x.Method == "GET" && strings.Contains(x.Header.Get("accept"), "text/event-stream")):
 			of[x.Number] = last
@@ -248,12 +248,28 @@ func splitHTTP(rec *transcript.Recording) (parts []*transcript.Recording, attemp
 	return parts, attempts
 }
 
-// hasResult reports whether a request was answered by a result.
-func hasResult(x *transcript.Exchange) bool {
+// hasResult reports whether a request was answered by a result of the version
+// that it named.
+func hasResult(x *transcript.Exchange, version string) bool {
 	return slices.ContainsFunc(x.Messages, func(m transcript.SSEEvent) bool {
 		a, _ := object(m.Data)
-		return a.Get("result") != nil
+		return accepts(a.Get("result"), version)
 	})
+}
+
+// accepts reports whether a result speaks the version of its request: that of
+// server/discover may name others only.
+func accepts(result wire.Raw, version string) bool {
+	list := result.Get("supportedVersions")
+	if list.Kind() != wire.KindArray {
+		return result != nil
+	}
+	for v := range list.Elems() {
+		if s, ok := v.Str(); ok && s == version {
+			return true
+		}
+	}
+	return false
 }
 
 // endpointTarget is the target of requests that an endpoint event asks for,
@@ -343,9 +359,9 @@ func handshakeOf(rec *transcript.Recording) (h handshake) {
 		case r.initialize && result != nil:
 			version, _ := result.Get("protocolVersion").Str()
 			take(agreed, version, r.caps)
-		case result != nil:
+		case accepts(result, r.version):
 			take(agreed, r.version, r.caps)
-		case v.Get("error") != nil && !r.initialize:
+		case !r.initialize && (result != nil || v.Get("error") != nil):
 			take(answered, r.version, r.caps)
 		}
 	}

@@ -143,6 +143,8 @@ func TestSessionsAreSplit(t *testing.T) {
 			[]session{{"2025-06-18", "stdio", 4}, {"2026-07-28", "stdio", 3}}},
 		"a probe that failed": {"> " + discover + "\n< {\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":\"no\"}}\n> " + initialize + "\n< " + agreed("2025-11-25") + "\n",
 			[]session{{"2025-11-25", "stdio", 4}}},
+		"a probe of a server that names other versions": {"> " + discover + "\n< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"supportedVersions\":[\"2025-11-25\"]}}\n> " + initialize + "\n< " + agreed("2025-11-25") + "\n",
+			[]session{{"2025-11-25", "stdio", 4}}},
 		"two eras": {"> " + discover + "\n< " + agreed("") + "\n> " + initialize + "\n< " + agreed("2025-11-25") + "\n",
 			[]session{{"2026-07-28", "stdio", 2}, {"2025-11-25", "stdio", 2}}},
 		"nothing said":     {"> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", []session{{"", "stdio", 1}}},
