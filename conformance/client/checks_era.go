@@ -265,7 +265,7 @@ func eraChecks() []check.Check {
 				// A client may leave to others what wants input; one that goes on
 				// elsewhere goes on here.
 				follows := false
-				for _, k := range talks(c) {
+				for _, k := range talks(c, scriptRounds, scriptAllRounds, scriptStateOnly) {
 					for _, r := range k.rounds() {
 						follows = follows || r.retry != nil
 					}

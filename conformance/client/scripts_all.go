@@ -40,6 +40,8 @@ const (
 	scriptCanaries        = "canaries"
 	scriptCostlySchemas   = "costly-schemas"
 	scriptUntyped         = "untyped-results"
+	scriptRounds          = "rounds"
+	scriptAllRounds       = "rounds-undeclared"
 	scriptStateOnly       = "state-only"
 	scriptStreams         = "streams"
 	scriptOddFields       = "odd-fields"

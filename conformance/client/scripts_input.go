@@ -14,7 +14,7 @@ var oddState = `  {"a":1,` + "\t" + `"é" : \u0041 "` + strings.Repeat("☃ß", 
 func inputScripts() []Script {
 	return []Script{
 		{
-			Name: "rounds", About: "calls that want input, in several rounds", Since: modern,
+			Name: scriptRounds, About: "calls that want input, in several rounds", Since: modern,
 			Serve: func(p *Play) {
 				p.On[callTool] = func(c *Call) {
 					answered := c.Params.Get("inputResponses") != nil
@@ -34,7 +34,7 @@ func inputScripts() []Script {
 			},
 		},
 		{
-			Name: "rounds-undeclared", About: "calls that want input of every kind, whether the client has it or not", Since: modern,
+			Name: scriptAllRounds, About: "calls that want input of every kind, whether the client has it or not", Since: modern,
 			Serve: func(p *Play) {
 				p.On[callTool] = func(c *Call) {
 					if c.Params.Get("inputResponses") == nil {
