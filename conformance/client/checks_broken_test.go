@@ -120,3 +120,17 @@ func TestEveryCheckHasABrokenClient(t *testing.T) {
 		}
 	}
 }
+
+// TestClientThatNeverSaysItIsReadyIsJudged holds that such a client speaks the
+// revision all the same: it is what the checks have to tell of.
+func TestClientThatNeverSaysItIsReadyIsJudged(t *testing.T) {
+	t.Parallel()
+	rep, err := client.Run(t.Context(), rawTarget(fault{name: "no-initialized"}), client.Options{
+		Revisions: []string{newest}, Transports: []catalogue.Transport{catalogue.Stdio},
+		Selects: func(k *check.Check, _ string, _ catalogue.Transport) bool { return k.ID == "client-initialized-sent" },
+		Limits:  client.Limits{Idle: slow * 500 * time.Millisecond},
+	})
+	require.NoError(t, err)
+	require.Len(t, rep.Results, 1)
+	require.Equal(t, result.Fail, rep.Results[0].Verdict)
+}

@@ -268,18 +268,24 @@ func Heard(t *check.Trace) bool {
 }
 
 // Speaks reports whether the client came to terms with the server of a play: it
-// went on after the handshake or, in a stateless revision, named it in a
-// request.
+// went on after the handshake, be it without saying that it was ready, or, in a
+// stateless revision, named it in a request.
 func Speaks(t *check.Trace) bool {
 	rev := or(t.Recording.Get("speaks"), t.Revision)
+	agreed := false
 	for _, f := range t.Frames() {
 		switch {
 		case f.FromServer:
+			if v, _ := f.Result.Get("protocolVersion").Str(); f.OK() && v == rev {
+				agreed = true
+			}
 		case check.Modern(rev):
 			if v, _ := f.Param("_meta").Get(versionKey).Str(); v == rev {
 				return true
 			}
 		case f.Method == "notifications/initialized":
+			return true
+		case agreed && f.Kind == check.KindRequest && f.Method != "ping" && f.Method != "initialize" && f.Param("_meta").Get(versionKey) == nil:
 			return true
 		}
 	}
