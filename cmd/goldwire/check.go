@@ -142,7 +142,7 @@ say that the server conforms.
 	fl.IntVar(&f.parallel, "parallel", 1, "how many revisions are judged at once, each with processes of its own")
 	fl.DurationVar(&f.probeTimeout, "probe-timeout", 5*time.Minute, "how long one probe of the server may take in all; what it would have shown is blocked then")
 	fl.DurationVar(&f.timeLimit, "time-limit", 0, "how long all probing may take, 0 for no limit; what was not seen by then is blocked")
-	f.client.add(fl)
+	f.client.add(cmd)
 	return cmd
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/goldwire/goldwire/conformance"
 	"github.com/goldwire/goldwire/conformance/catalogue"
@@ -46,7 +45,8 @@ plays one script after the other at one address.
 `
 
 // add adds the flags.
-func (f *clientFlags) add(fl *pflag.FlagSet) {
+func (f *clientFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
 	fl.BoolVar(&f.on, "client", false, "judge a client: CMD leads it to a server of ours by {url}, {command} or {config}")
 	fl.StringVar(&f.listen, "listen", "", "judge a client that is started by hand and led to `ADDR`, as in 127.0.0.1:8080")
 	fl.StringVar(&f.drive, "drive", "", "a command `LINE` that makes the client do more, run by a shell in each script once it has connected")
