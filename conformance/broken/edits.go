@@ -28,11 +28,6 @@ func named(path, name string) edit {
 	}
 }
 
-// text replaces a text in the string values that path leads to.
-func text(path, old, with string) edit {
-	return at(path, func(_ string, v wire.Raw) string { return strings.Replace(string(v), old, with, 1) }, false)
-}
-
 // at gives members new values; "" leaves one out. missing says that one which is
 // not there is added.
 func at(path string, fn func(name string, v wire.Raw) string, missing bool) edit {
@@ -122,11 +117,6 @@ func method(name string, about ...string) about {
 	return func(m Message) bool {
 		return m.Method != "" && (name == "" || m.Method == name) && (len(about) == 0 || slices.Contains(about, m.Name()))
 	}
-}
-
-// lacks is requests whose metadata lacks a key.
-func lacks(name, key string) about {
-	return func(m Message) bool { return m.Method == name && m.Meta.Get(key) == nil }
 }
 
 // results edits the results of requests.

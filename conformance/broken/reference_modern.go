@@ -163,12 +163,15 @@ var modernFaults = map[string]*Wire{
 	}},
 	"stateless-listen-does-not-block": {Input: func(w *Link, l []byte) []byte {
 		switch {
-		case bytes.Contains(l, []byte(listen)):
-			w.State[listen] = true
 		case bytes.Contains(l, []byte("notifications/cancelled")):
 			delete(w.State, listen)
 		case w.State[listen] != nil:
 			return nil
+		}
+		return l
+	}, Output: func(w *Link, _ Message, l string) string {
+		if strings.Contains(l, acknowledged) {
+			w.State[listen] = true
 		}
 		return l
 	}},

@@ -561,7 +561,7 @@ var modernMutants = map[string]mutant{
 	"header-annotations/range":       {server: swap("tools/list", `"type":"integer","x-mcp-header"`, `"type":"integer","maximum":9007199254740993,"x-mcp-header"`)},
 	"completion-count":               {server: swap("completion/complete", `"total":2`, `"total":1`)},
 	"completion-count/more":          {server: swap("completion/complete", `"hasMore":false`, `"hasMore":true`)},
-	"icon-scheme":                    {server: swap("prompts/list", `"src":"https://`, `"src":"ftp://`)},
+	"icon-scheme":                    {server: swap("prompts/list", `"src":"data:`, `"src":"ftp:`)},
 	"header-annotations/place":       {server: swap("tools/list", `"inner":{"type":"object","properties":{`, `"inner":{"type":"object","patternProperties":{`)},
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goldwire/goldwire/conformance/transcript"
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -93,6 +94,15 @@ func modernListenProbes() []Probe {
 				}
 				d.Step("listen/others")
 				d.Await(d.Ask(methodDiscover, ""), d.Ask(someList(d.Facts), ""))
+				d.Step("listen/tools") // some of which may change what was subscribed to
+				for began, n, i := time.Now(), 0, 0; i < len(d.Facts.Tools) && n < maxTools && time.Since(began) < quickTools; i++ {
+					name := Name(d.Facts.Tools[i], "name")
+					if args, sure := Arguments(d.Facts.Tools[i].Get("inputSchema")); sure && args == "{}" && d.worked(name) {
+						n++
+						d.Patient(d.Ask("tools/call", `{"name":`+quote(name)+`,"arguments":{}}`))
+					}
+				}
+				d.Fence()
 				d.Step("listen/more")
 				var last *Frame
 				for _, s := range [][2]string{
