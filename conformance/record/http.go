@@ -85,6 +85,15 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 // hop are the header fields that belong to one connection (RFC 9110, 7.6.1).
 var hop = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Te", "Transfer-Encoding", "Upgrade"}
 
+// connection names the fields of a head that are not passed on.
+func connection(h http.Header) []string {
+	names := slices.Clone(hop)
+	for _, v := range h.Values("Connection") {
+		names = append(names, strings.Split(v, ",")...)
+	}
+	return names
+}
+
 // ServeHTTP passes one request on.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n := p.rec.Exchange()
@@ -98,7 +107,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.URL = &url.URL{Scheme: p.target.Scheme, Host: p.target.Host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
 	out.Host = p.target.Host
 	out.Close = false
-	for _, h := range append(strings.Split(r.Header.Get("Connection"), ","), hop...) {
+	for _, h := range connection(r.Header) {
 		out.Header.Del(strings.TrimSpace(h))
 	}
 	if _, ok := out.Header["User-Agent"]; !ok {
@@ -112,6 +121,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			accept = "identity"
 		}
 		out.Header.Set("Accept-Encoding", accept)
+	}
+	if u := p.target.User; u != nil && out.Header.Get("Authorization") == "" {
+		password, _ := u.Password()
+		out.SetBasicAuth(u.Username(), password)
 	}
 	out.Body = nil
 	if r.ContentLength != 0 {
@@ -138,7 +151,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	h := w.Header()
 	maps.Copy(h, res.Header)
-	for _, name := range append(strings.Split(res.Header.Get("Connection"), ","), hop...) {
+	for _, name := range connection(res.Header) {
 		h.Del(strings.TrimSpace(name))
 	}
 	for _, name := range []string{"Date", "Content-Type"} { // which net/http would add

@@ -44,7 +44,7 @@ func NewLog(w io.Writer, o LogOptions) (*Log, error) {
 	if o.Rules == nil {
 		o.Rules = &Rules{}
 	}
-	fields := []transcript.Field{{Name: transcript.FieldTransport, Value: o.Transport}, {Name: transcript.FieldTarget, Value: o.Rules.Text(o.Target)},
+	fields := []transcript.Field{{Name: transcript.FieldTransport, Value: o.Transport}, {Name: transcript.FieldTarget, Value: o.Rules.URL(o.Target)},
 		{Name: transcript.FieldRecorded, Value: "goldwire record"}}
 	if f := o.Rules.Field(); f != "" {
 		fields = append(fields, transcript.Field{Name: transcript.FieldRedacted, Value: f})

@@ -36,6 +36,18 @@ func TestMain(m *testing.M) {
 	case "flood": // writes more than a pipe holds, and ends
 		b := bytes.Repeat([]byte("0123456789abcdef\n"), 1<<16)
 		_, _ = os.Stdout.Write(b)
+	case "babble": // ends, and leaves somebody behind who goes on talking
+		c := exec.Command(os.Args[0])
+		c.Env = append(os.Environ(), childVar+"=talk")
+		c.Stdout = os.Stdout
+		_ = c.Start()
+	case "talk":
+		for {
+			if _, err := fmt.Println("y"); err != nil {
+				os.Exit(0)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
 	case "leak": // leaves somebody behind who holds its output open
 		c := exec.Command(os.Args[0])
 		c.Env = append(os.Environ(), childVar+"=sleep")
@@ -240,4 +252,14 @@ func TestLogGoesOnWhenNothingCanBeWritten(t *testing.T) {
 	require.ErrorIs(t, l.Close(), os.ErrPermission)
 	require.Len(t, l.Recording().Events, 2)
 	l.Recorder().Message(transcript.ToServer, 0, []byte("late"))
+}
+
+func TestStdioPassesSignalsOnWhenOnlyAGrandchildIsLeft(t *testing.T) {
+	signals := make(chan os.Signal, 1)
+	time.AfterFunc(2*urgency, func() { signals <- terminate })
+	var c child
+	began := time.Now()
+	require.True(t, c.run(t, "babble", strings.NewReader(""), Stdio{Signals: signals}).Success())
+	require.Less(t, time.Since(began), 15*time.Second)
+	require.Contains(t, lines(c.recording(t)), "< y")
 }

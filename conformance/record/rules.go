@@ -33,7 +33,24 @@ type Rules struct {
 	values  []string // and their forms in JSON
 	match   []*regexp.Regexp
 	looks   bool // whatever looks like a credential
+	queries bool // values in the query of a URL whose names tell of a secret
 	names   []string
+}
+
+// secretQuery finds the values in the query of a URL whose names tell of a secret,
+// and userInfo the name and password in front of a host.
+var (
+	secretQuery = regexp.MustCompile(`(?i)([?&][^=&\s#]*(?:token|secret|key|passw|pwd|credential|auth|bearer|sig)[^=&\s#]*=)[^&\s#]+`)
+	userInfo    = regexp.MustCompile(`(://)[^/@\s]+@`)
+)
+
+// URL takes the secrets out of a URL or the target of a request.
+func (r *Rules) URL(s string) string {
+	if r.queries {
+		s = userInfo.ReplaceAllString(s, "${1}")
+		s = secretQuery.ReplaceAllString(s, "${1}"+result.Redacted)
+	}
+	return r.Text(s)
 }
 
 // ParseRules reads rules, each one of
@@ -44,10 +61,11 @@ type Rules struct {
 //	env:NAME       the value of that variable of the environment, in the same way
 //	match:REGEXP   what the expression (RE2) matches
 //	secrets        whatever looks like a credential
-//	none           nothing: also not the headers that carry credentials
+//	none           nothing: also not the headers and URLs that carry credentials
 //
-// Without "none" the values of authorization, proxy-authorization, cookie,
-// set-cookie and x-api-key are always replaced. lookup finds variables.
+// Without "none" the values of the headers authorization, proxy-authorization,
+// cookie, set-cookie and x-api-key are always replaced, and those in the query of a
+// URL whose names tell of a secret. lookup finds variables.
 func ParseRules(words []string, lookup func(string) (string, bool)) (*Rules, error) {
 	r := &Rules{headers: map[string]bool{}, members: map[string]bool{}}
 	none := false
@@ -109,6 +127,7 @@ func ParseRules(words []string, lookup func(string) (string, bool)) (*Rules, err
 	}
 	slices.SortFunc(r.values, func(a, b string) int { return len(b) - len(a) })
 	if !none {
+		r.queries = true
 		for _, h := range credentials {
 			r.headers[h] = true
 		}
@@ -258,6 +277,14 @@ func (x *Redactor) single(e *transcript.Event) {
 			replace(e, text)
 			return
 		}
+	case e.Kind == transcript.KindRequest:
+		method, target, _ := e.Request()
+		replace(e, method+" "+x.rules.URL(target))
+		return
+	case e.Kind == transcript.KindSession && x.rules.headers["mcp-session-id"]:
+		if revision, _, ok := strings.Cut(string(e.Data), " "); ok {
+			replace(e, revision+" "+result.Redacted)
+		}
 	case e.Kind == transcript.KindDropped || e.Kind == transcript.KindEOF || e.Kind == transcript.KindExit:
 		return
 	case e.Kind == transcript.KindEnd:
@@ -405,7 +432,11 @@ func Redact(rec *transcript.Recording, rules *Rules) (*transcript.Recording, err
 	x.Close()
 	for i := range out.Fields {
 		f := &out.Fields[i]
-		if text := rules.Text(f.Value); text != f.Value {
+		text := rules.Text(f.Value)
+		if f.Name == transcript.FieldTarget {
+			text = rules.URL(f.Value)
+		}
+		if text != f.Value {
 			f.Value, found = text, true
 		}
 	}

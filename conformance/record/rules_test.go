@@ -30,6 +30,15 @@ func TestRedact(t *testing.T) {
 			in:   ">>1 POST /mcp\n>>1 authorization: Bearer x\n>>1 accept: a\n>1 {\"Authorization\":\"x\"}\n<<1 200 set-cookie: a=b\n<1 {}\n",
 			want: ">>1 POST /mcp\n>>1r authorization: [redacted]\n>>1 accept: a\n>1 {\"Authorization\":\"x\"}\n<<1r 200 set-cookie: [redacted]\n<1 {}\n",
 		},
+		"queries that tell of a secret, by default": {
+			in:   ">>1 POST /mcp?access_token=abc&a=b&api_key=x\n",
+			want: ">>1r POST /mcp?access_token=[redacted]&a=b&api_key=[redacted]\n",
+		},
+		"the id of a session, also where it begins": {
+			rules: []string{"header:Mcp-Session-Id"},
+			in:    "<<1 200 mcp-session-id: abc\n!1 session 2025-11-25 abc\n!1 session 2026-07-28\n",
+			want:  "<<1r 200 mcp-session-id: [redacted]\n!1r session 2025-11-25 [redacted]\n!1 session 2026-07-28\n",
+		},
 		"none": {
 			rules: []string{"none"}, in: ">>1 POST /mcp\n>>1 authorization: Bearer x\n", want: ">>1 POST /mcp\n>>1 authorization: Bearer x\n",
 		},
@@ -82,6 +91,7 @@ func TestRedact(t *testing.T) {
 			before := rec.String()
 			out, err := Redact(rec, rules)
 			require.NoError(t, err)
+			require.Equal(t, "http://h/mcp?token=[redacted]&x=1", (&Rules{queries: true}).URL("http://user:pw@h/mcp?token=1&x=1"))
 			require.Equal(t, before, rec.String(), "the argument stays")
 			require.Equal(t, tt.field, out.Get(transcript.FieldRedacted))
 			require.Equal(t, tt.field != "", out.Redacted())

@@ -114,17 +114,27 @@ func (s Stdio) Run(ctx context.Context, rec *transcript.Recorder, command []stri
 	})
 
 	s.wait(ctx, rec, cmd.Process, exited, inEnded, outGone, func() { _ = in.Close() })
+	// What still holds the output open gets signals too, and none is waited for
+	// after one.
 	drained := make(chan struct{})
 	go func() { copied.Wait(); close(drained) }()
-	for _, p := range []struct {
-		pass *pass
-		r    *os.File
-	}{{&outPass, outR}, {&errPass, errR}} {
-		p.pass.finish(ctx, drained, p.r)
-	}
+	draining, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case sig := <-s.Signals:
+			if signalGroup(cmd.Process, sig) == nil {
+				rec.Note(0, transcript.KindSent, transcript.SignalName(sig))
+			}
+			stop()
+		case <-draining.Done():
+		}
+	}()
+	outPass.finish(draining, drained, outR)
+	errPass.finish(draining, drained, errR)
 	select {
 	case <-drained:
-	case <-ctx.Done():
+	case <-draining.Done():
 	}
 	rec.Exit(cmd.ProcessState)
 	return cmd.ProcessState, nil
