@@ -469,7 +469,7 @@ func (p *Play) route(x *Exchange) {
 		if p.inSession(x) {
 			p.openGet(x)
 		}
-	case x.Method == http.MethodDelete && p.Session != "":
+	case x.Method == http.MethodDelete && p.hasSessions():
 		if p.inSession(x) {
 			p.mu.Lock()
 			sid := x.Header.Get("mcp-session-id")
@@ -514,7 +514,7 @@ func (p *Play) inSession(x *Exchange) bool {
 	switch {
 	case version != "" && version != p.Speaks && atLeastJune(p.Speaks):
 		x.Respond(http.StatusBadRequest, "text/plain; charset=utf-8", "Bad Request: unsupported protocol version\n")
-	case p.Session == "":
+	case !p.hasSessions():
 		return true
 	case !named && (p.Strict || x.Method == http.MethodGet): // which nobody may be listening on
 		x.Respond(http.StatusBadRequest, "text/plain; charset=utf-8", "Bad Request: no session\n")
@@ -530,7 +530,7 @@ func (p *Play) post(x *Exchange) {
 	if !p.Modern() {
 		v, _ := wire.ParseRaw(x.Body)
 		if method, _ := v.Get("method").Str(); method == "initialize" {
-			if p.Session != "" {
+			if p.hasSessions() {
 				p.mu.Lock()
 				if p.issued[p.Session] { // the next one
 					p.Session = token()
@@ -545,6 +545,12 @@ func (p *Play) post(x *Exchange) {
 		}
 	}
 	p.take(x.Body, x, x)
+}
+
+func (p *Play) hasSessions() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.Session != ""
 }
 
 func (p *Play) sessionHeader() string {

@@ -117,12 +117,8 @@ func newPlay(ctx context.Context, s *Script, rev string, t catalogue.Transport, 
 
 // listen opens what the client is to reach.
 func (p *Play) listen(addr string) error {
-	o, err := p.open("", addr)
-	if err != nil {
-		return err
-	}
-	_ = o
-	return nil
+	_, err := p.open("", addr)
+	return err
 }
 
 // close ends whatever still runs for the play.
