@@ -300,7 +300,7 @@ func (c *rawClient) handshakeSSE(caps string) error {
 
 // useAll uses what the server offers.
 func (c *rawClient) useAll() error {
-	if c.reach.Script == "dying-subscription" || c.is("polls") || c.is("polls-steadily") {
+	if c.reach.Script == "dying-subscription" || c.is("polls") {
 		if c.modern {
 			c.work.Go(func() {
 				_, _ = c.request("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
@@ -425,11 +425,6 @@ func (c *rawClient) useAll() error {
 		case c.is("polls"):
 			for i := range 7 {
 				c.pause(250*time.Millisecond + time.Duration(i%3)*40*time.Millisecond)
-				_, _ = c.request("tools/list", "{}")
-			}
-		case c.is("polls-steadily"):
-			for range 11 {
-				c.pause(150 * time.Millisecond)
 				_, _ = c.request("tools/list", "{}")
 			}
 		}

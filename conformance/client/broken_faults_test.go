@@ -147,7 +147,6 @@ var faults = []fault{
 	{name: "foreign-cursor", check: "client-cursor-opaque", at: newest, over: onStdio, plays: list("pages")},
 	{name: "retries-cursor", check: "client-refused-cursor", at: stateless, over: onStdio, plays: list("refused-cursor")},
 	{name: "polls", check: "client-no-polling", at: stateless, over: onStdio, plays: list("short-lived")},
-	{name: "polls-steadily", check: "client-poll-jitter", at: stateless, over: onStdio, plays: list("short-lived"), more: list("client-no-polling")},
 
 	// Features.
 	{name: "arguments-array", check: "client-arguments-object", at: newest, over: onStdio, line: rewrite("tools/call", `"arguments":\{[^}]*\}`, `"arguments":[1]`), more: list(schema)},

@@ -3,6 +3,7 @@ package client_test
 import (
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -116,7 +117,13 @@ func TestEveryCheckHasABrokenClient(t *testing.T) {
 		seen[f.check] = true
 	}
 	for _, k := range client.All() {
-		if !seen[k.ID] && k.ID != "client-gives-up" { // whose time is its operator's choice
+		switch k.ID {
+		case "client-gives-up": // whose time is its operator's choice
+			continue
+		case "client-poll-jitter": // see TestSteadyPolling: a matter of milliseconds
+			continue
+		}
+		if !seen[k.ID] {
 			t.Errorf("no broken client for %s", k.ID)
 		}
 	}
@@ -134,4 +141,36 @@ func TestClientThatNeverSaysItIsReadyIsJudged(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, rep.Results, 1)
 	require.Equal(t, result.Fail, rep.Results[0].Verdict)
+}
+
+// TestSteadyPolling holds that a client that polls at one rhythm is told from one
+// that varies it.
+func TestSteadyPolling(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		pause func(i int) time.Duration
+		want  result.Verdict
+	}{
+		{"one rhythm", func(i int) time.Duration { return 300*time.Millisecond + time.Duration(i%3)*time.Millisecond }, result.Fail},
+		{"a varied one", func(i int) time.Duration { return 300*time.Millisecond + time.Duration(i*i%7)*40*time.Millisecond }, result.Pass},
+		{"a burst", func(int) time.Duration { return time.Millisecond }, result.NotObserved},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rec := &transcript.Recording{}
+			rec.Set("revision", stateless)
+			rec.Set("transport", "stdio")
+			rec.Set("profile", "short-lived")
+			at := time.Duration(0)
+			for i := range 12 {
+				at += tt.pause(i)
+				id := strconv.Itoa(i + 1)
+				rec.Events = append(rec.Events,
+					transcript.Event{Dir: transcript.ToServer, Timed: true, At: at, Data: []byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list","params":{"_meta":{"` + metaVersion + `":"` + stateless + `","` + metaCaps + `":{}}}}`)},
+					transcript.Event{Dir: transcript.ToClient, Timed: true, At: at, Data: []byte(`{"jsonrpc":"2.0","id":` + id + `,"result":{"resultType":"complete","tools":[],"ttlMs":250,"cacheScope":"private"}}`)})
+			}
+			got := client.Judge(stateless, catalogue.Stdio, []*check.Trace{check.NewTrace(rec)}, func(k *check.Check) bool { return k.ID == "client-poll-jitter" })
+			require.Len(t, got, 1)
+			require.Equal(t, tt.want, got[0].Verdict, "%s", got[0].Observed)
+		})
+	}
 }

@@ -141,6 +141,9 @@ func lifecycleChecks() []check.Check {
 			ID: "client-offers-supported", Title: "the client goes on with the version that it offered", Layer: check.Protocol,
 			Requirements: []string{"legacy/version-client-offers-supported"},
 			Judge: func(c *check.Case) {
+				// One that goes on anywhere speaks it, and has left elsewhere for
+				// other reasons.
+				var left *check.Frame
 				for _, k := range talks(c) {
 					if !k.answers[k.open].OK() || k.agreed != str(k.open.Params.Get("protocolVersion")) {
 						continue
@@ -148,9 +151,13 @@ func lifecycleChecks() []check.Check {
 					switch {
 					case k.ready != nil || k.wentOn():
 						c.Saw()
+						return
 					case k.view.end() >= 0 || Over(k.view.trace) == OverExit:
-						c.Broken(k.open, "notifications/initialized, as the server agreed to version "+k.agreed, "the client left")
+						left = k.open
 					}
+				}
+				if left != nil {
+					c.Broken(left, "notifications/initialized, as the server agreed to version "+c.Revision, "the client left")
 				}
 			},
 		},
