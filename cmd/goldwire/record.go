@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,7 @@ written.`,
 	fl.StringArrayVar(&f.rules, "redact", nil, ruleHelp)
 	fl.BoolVar(&f.judge, "judge", false, "print the verdicts on the traffic at the end")
 	fl.BoolVar(&f.strict, "strict", false, "with --judge: a warning counts as a failure does")
-	fl.IntVar(&f.maxFrame, "max-frame", 64<<20, "`BYTES` of a message that are recorded at most")
+	fl.IntVar(&f.maxFrame, "max-frame", 16<<20, "`BYTES` of a message that are recorded at most")
 	return cmd
 }
 
@@ -115,7 +116,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if f.listen == "" {
 		status, err = f.stdio(cmd, log, args)
 	} else {
-		err = f.http(cmd, log, args[0])
+		err = f.http(cmd, log, args[0], rules.URL(redact.Text(args[0])))
 	}
 	if werr := errors.Join(log.Close(), file.Close()); werr != nil {
 		err = errors.Join(err, &exitError{exitNoResult, fmt.Errorf("the recording is not complete: %w", werr)})
@@ -171,7 +172,7 @@ func (f *recordFlags) stdio(cmd *cobra.Command, log *record.Log, args []string) 
 }
 
 // http stands between the clients of an address and a URL.
-func (f *recordFlags) http(cmd *cobra.Command, log *record.Log, target string) error {
+func (f *recordFlags) http(cmd *cobra.Command, log *record.Log, target, shown string) error {
 	proxy, err := record.NewProxy(target, log.Recorder())
 	if err != nil {
 		return &exitError{exitUsage, err}
@@ -180,7 +181,7 @@ func (f *recordFlags) http(cmd *cobra.Command, log *record.Log, target string) e
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("--listen: %w", err)}
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "goldwire: at http://%s%s, recording what is said to %s\n", l.Addr(), proxy.Path(), target)
+	fmt.Fprintf(cmd.ErrOrStderr(), "goldwire: at http://%s%s, recording what is said to %s\n", l.Addr(), proxy.Path(), shown)
 	if err := proxy.Serve(cmd.Context(), l); err != nil {
 		return &exitError{exitNoResult, err}
 	}
@@ -249,12 +250,27 @@ func readRecording(name string) (*transcript.Recording, error) {
 		}
 		defer in.Close()
 	}
-	rec, err := transcript.Read(in, maxRecording)
+	text, err := io.ReadAll(io.LimitReader(in, maxRecording+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(text) > maxRecording {
+		return nil, fmt.Errorf("%s: the recording is longer than %d MiB", name, maxRecording>>20)
+	}
+	// A recorder that was killed leaves its last line unfinished.
+	cut := false
+	if i := bytes.LastIndexByte(text, '\n'); i >= 0 && i < len(text)-1 && bytes.Contains(text, []byte("\n"+transcript.FieldRecorded+": ")) {
+		text, cut = text[:i+1], true
+	}
+	rec, err := transcript.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if cut {
+		rec.Events = append(rec.Events, transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte("the recording ends in the middle of a line")})
 	}
 	return rec, nil
 }
 
 // maxRecording bounds what is read of a file.
-const maxRecording = 1 << 30
+const maxRecording = 256 << 20

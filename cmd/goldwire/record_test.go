@@ -5,11 +5,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 )
 
 // running is a command of a script that serves at an address.
@@ -78,4 +81,20 @@ func endRunning(ts *testscript.TestScript, neg bool, args []string) {
 	said := <-r.said
 	wantExit(ts, r.cmd.Wait(), args[1], said)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".log"), []byte(said), 0o666))
+}
+
+func TestRecordingsThatAreCutAreReadToTheCut(t *testing.T) {
+	const whole = "goldwire-transcript: 1\nrecorded: goldwire record\n>>1 POST /mcp\n>>1 host: h\n>1 {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n<<1 202\n"
+	file := filepath.Join(t.TempDir(), "x.wire")
+	head := strings.Index(whole, ">>1")
+	for n := head; n <= len(whole); n++ {
+		require.NoError(t, os.WriteFile(file, []byte(whole[:n]), 0o600))
+		rec, err := readRecording(file)
+		require.NoError(t, err, "%q", whole[:n])
+		want := strings.Count(whole[head:n], "\n")
+		if whole[n-1] != '\n' {
+			want++ // the note that says so
+		}
+		require.Len(t, rec.Events, want, "%q", whole[:n])
+	}
 }

@@ -69,8 +69,8 @@ no sense, or FILE cannot be played; 3 the server could not be started or reached
 	fl.StringVar(&f.save, "save", "", "write a recording of what happened to `FILE`")
 	fl.BoolVar(&f.redacted, "redacted", false, "play a recording although secrets were replaced in it")
 	fl.IntVar(&f.session, "session", 0, "the `NUMBER` of the session to play, from 1, of a recording that holds several")
-	fl.StringArrayVar(&f.headers, "header", nil, "a header for every HTTP request, as `NAME=VALUE`; may be repeated")
-	fl.StringVar(&f.bearer, "bearer", "", "send this `TOKEN` as Authorization: Bearer; env:NAME takes it from a variable")
+	headerFlag(cmd, &f.headers)
+	fl.StringVar(&f.bearer, "bearer", "", "the `TOKEN` that requests to URL carry; ${NAME} in it stands for a variable of the environment")
 	fl.DurationVar(&f.timeout, "timeout", 10*time.Second, "how long the next line may take")
 	return cmd
 }
@@ -181,20 +181,13 @@ func (f *replayFlags) play(cmd *cobra.Command, rec *transcript.Recording, target
 		}
 		link, err = replay.HTTPClient(l, rev)
 	case isURL:
-		header := http.Header{}
-		for _, h := range f.headers {
-			name, value, ok := strings.Cut(h, "=")
-			if !ok || name == "" {
-				return nil, &exitError{exitUsage, errors.New("--header: want NAME=VALUE")}
-			}
-			header.Add(name, value)
-		}
+		list := f.headers
 		if f.bearer != "" {
-			token := f.bearer
-			if name, ok := strings.CutPrefix(token, "env:"); ok {
-				token = os.Getenv(name)
-			}
-			header.Set("Authorization", "Bearer "+token)
+			list = append(slices.Clip(list), "Authorization: Bearer "+f.bearer)
+		}
+		var header http.Header
+		if header, err = headersOf(list); err != nil {
+			return nil, &exitError{exitUsage, err}
 		}
 		link, err = replay.HTTP(target[0], rev, replay.HTTPOptions{Header: header})
 	default:

@@ -132,6 +132,9 @@ func (o Options) play(ctx context.Context, rec *transcript.Recording, l Link, mi
 	}
 	p.in.wake = make(chan struct{}, 1)
 	ro := o.Recorder
+	if ro.MaxBytes == 0 {
+		ro.MaxBytes = 64 << 20
+	}
 	ro.Watch = p.in.put(p.theirs)
 	ro.Fields = []transcript.Field{}
 	for _, f := range rec.Fields {
@@ -378,8 +381,11 @@ func stream(m *message, exchange int, asked map[string]string) string {
 }
 
 func (p *player) problem(pr Problem) {
-	if len(p.out.Problems) == 100 {
+	if n := len(p.out.Problems); n == 100 {
 		p.out.More++
+		if pr.Kind == Stopped { // what ended it is always told
+			p.out.Problems[n-1] = pr
+		}
 		return
 	}
 	p.out.Problems = append(p.out.Problems, pr)
@@ -644,6 +650,12 @@ func (p *player) extra(s seen, m message, err error) {
 	if p.o.AllowExtra != nil && p.o.AllowExtra(m.method) {
 		return
 	}
+	if len(p.extras) == maxExtra {
+		if !p.stopped {
+			p.stop(-1, "", fmt.Errorf("the peer says more than the transcript has, %d times so far", maxExtra))
+		}
+		return
+	}
 	p.problem(Problem{Kind: Extra, Event: -1, Seen: s.index, Got: s.event.Line(), Err: err})
 	p.extras = append(p.extras, extraLine{at: min(max(p.pos, p.burst), len(p.steps)), event: s.event})
 }
@@ -880,6 +892,10 @@ type inbox struct {
 	over  bool
 	wake  chan struct{}
 }
+
+// maxExtra bounds how many lines that the transcript does not have a peer may
+// say before the replay is stopped.
+const maxExtra = 10_000
 
 // maxQueue bounds the lines of a peer that floods.
 const maxQueue = 100_000
