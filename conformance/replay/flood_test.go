@@ -30,3 +30,15 @@ func TestAPeerThatFloodsIsNotHeardOut(t *testing.T) {
 	require.Len(t, out.Problems, 100)
 	require.Nil(t, out.Updated)
 }
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { return len(b), nil }
+
+func TestMockBoundsTheLinesOfItsClient(t *testing.T) {
+	rec, err := transcript.Parse([]byte(magicLine + "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"))
+	require.NoError(t, err)
+	m, err := NewMock(rec, false)
+	require.NoError(t, err)
+	require.ErrorContains(t, m.Serve(t.Context(), zeros{}, io.Discard), "more than 64 MiB")
+}

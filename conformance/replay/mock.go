@@ -356,6 +356,24 @@ func (m *Mock) Tally() Tally {
 	return t
 }
 
+// maxLine bounds a line of a client.
+const maxLine = 64 << 20
+
+// readLine reads one line, with its newline where it has one.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			return nil, fmt.Errorf("the client sends a line of more than %d MiB", maxLine>>20)
+		}
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
 // Serve answers one client on a stream of lines, until the stream or the
 // context ends.
 func (m *Mock) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
@@ -374,7 +392,7 @@ func (m *Mock) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		line, err := r.ReadBytes('\n')
+		line, err := readLine(r)
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			m.line(ctx, line, sink, &asking)
 		}
