@@ -174,3 +174,20 @@ func TestSteadyPolling(t *testing.T) {
 		})
 	}
 }
+
+// TestABodyThatWasCutIsNoFault holds that what a client sends that leaves is not
+// judged for where it ends.
+func TestABodyThatWasCutIsNoFault(t *testing.T) {
+	rec, err := transcript.Parse([]byte(`goldwire-transcript: 1
+revision: 2025-11-25
+transport: http
+>>1 POST /mcp
+>>1 accept: application/json, text/event-stream
+>1~ {"jsonrpc":"2.0","id":1,"method":"initia
+!1 error the body of the request ended early
+`))
+	require.NoError(t, err)
+	for _, r := range client.Judge(newest, catalogue.HTTP, []*check.Trace{check.NewTrace(rec)}, nil) {
+		require.NotContains(t, []result.Verdict{result.Fail, result.Warn, result.Error}, r.Verdict, "%s: %s", r.ID, r.Observed)
+	}
+}

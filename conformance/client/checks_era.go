@@ -508,7 +508,7 @@ func stdioChecks() []check.Check {
 	}
 }
 
-// partial reports whether the input ended within a line.
+// partial reports whether the input, or a body, ended within a message.
 func (v *view) partial(f *check.Frame) bool {
 	return v.trace.Recording.Events[f.Index].Partial
 }
