@@ -116,7 +116,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if f.listen == "" {
 		status, err = f.stdio(cmd, log, args)
 	} else {
-		err = f.http(cmd, log, args[0], rules.URL(redact.Text(args[0])))
+		err = f.http(cmd, log, args[0], rules.URL(redact.Text(args[0])), rules)
 	}
 	if werr := errors.Join(log.Close(), file.Close()); werr != nil {
 		err = errors.Join(err, &exitError{exitNoResult, fmt.Errorf("the recording is not complete: %w", werr)})
@@ -172,7 +172,7 @@ func (f *recordFlags) stdio(cmd *cobra.Command, log *record.Log, args []string) 
 }
 
 // http stands between the clients of an address and a URL.
-func (f *recordFlags) http(cmd *cobra.Command, log *record.Log, target, shown string) error {
+func (f *recordFlags) http(cmd *cobra.Command, log *record.Log, target, shown string, rules *record.Rules) error {
 	proxy, err := record.NewProxy(target, log.Recorder())
 	if err != nil {
 		return &exitError{exitUsage, err}
@@ -181,7 +181,7 @@ func (f *recordFlags) http(cmd *cobra.Command, log *record.Log, target, shown st
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("--listen: %w", err)}
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "goldwire: at http://%s%s, recording what is said to %s\n", l.Addr(), proxy.Path(), shown)
+	fmt.Fprintf(cmd.ErrOrStderr(), "goldwire: at http://%s%s, recording what is said to %s\n", l.Addr(), rules.URL(proxy.Path()), shown)
 	if err := proxy.Serve(cmd.Context(), l); err != nil {
 		return &exitError{exitNoResult, err}
 	}
