@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -29,7 +30,7 @@ const (
 // of HTTP+SSE, and each client (by its name and version) of a stateless
 // revision, where requests of a stateful server without sessions belong to the
 // last initialize before them. An attempt that the server did not take belongs to
-// the session that came next. What belongs to none (a look-up of metadata, a
+// the session that came next, at the same address if there is one. What belongs to none (a look-up of metadata, a
 // request that was never answered with a revision) stays with the first.
 //
 // Each session says its revision, found in its handshake, and its transport; a
@@ -156,14 +157,15 @@ func splitHTTP(rec *transcript.Recording) (parts []*transcript.Recording, attemp
 	type session struct {
 		key       string
 		transport catalogue.Transport
-		spoken    bool // something was answered by a result
+		spoken    bool            // something was answered by a result
+		paths     map[string]bool // that were asked for
 	}
 	byKey := map[string]*session{}
 	var order []*session
 	get := func(key string, t catalogue.Transport) *session {
 		s := byKey[key]
 		if s == nil {
-			s = &session{key: key, transport: t}
+			s = &session{key: key, transport: t, paths: map[string]bool{}}
 			byKey[key] = s
 			order = append(order, s)
 		}
@@ -205,6 +207,12 @@ func splitHTTP(rec *transcript.Recording) (parts []*transcript.Recording, attemp
 			of[x.Number] = last
 		}
 	}
+	for x := range rec.Exchanges() {
+		if s := of[x.Number]; s != nil {
+			path, _, _ := strings.Cut(x.Target, "?")
+			s.paths[path] = true
+		}
+	}
 	if !any {
 		return nil, nil
 	}
@@ -217,8 +225,14 @@ func splitHTTP(rec *transcript.Recording) (parts []*transcript.Recording, attemp
 	if slices.ContainsFunc(order, speaks) {
 		for i, s := range order {
 			if !speaks(s) {
-				if n := slices.IndexFunc(order[i:], speaks); n >= 0 {
-					into[s] = order[i+n]
+				// The next one at the same address, or else the next one.
+				there := func(o *session) bool {
+					return speaks(o) && (len(s.paths) == 0 || slices.ContainsFunc(slices.Collect(maps.Keys(s.paths)), func(p string) bool { return o.paths[p] }))
+				}
+				for _, fits := range []func(*session) bool{there, speaks} {
+					if n := slices.IndexFunc(order[i:], fits); n >= 0 && into[s] == nil {
+						into[s] = order[i+n]
+					}
 				}
 			}
 		}
