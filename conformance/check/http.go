@@ -507,11 +507,12 @@ func (l *httpLink) closeExchange(n int) {
 	l.s.mu.Lock()
 	cancel := l.cancels[n]
 	x := l.s.trace.carried[n]
+	over := x != nil && x.over
 	l.s.mu.Unlock()
 	if cancel == nil {
 		return
 	}
-	if x != nil && x.over { // there is nothing to close, only nothing to wait for
+	if over { // there is nothing to close, only nothing to wait for
 		cancel()
 		return
 	}
@@ -545,6 +546,22 @@ func (l *httpLink) settled(f *Frame) bool {
 	}
 	return l.over != catalogue.SSE || x.failed || x.status >= 300
 }
+
+func (l *httpLink) lines(texts ...string) []*Frame {
+	var out []*Frame
+	for _, t := range texts {
+		out = append(out, l.line(t))
+	}
+	return out
+}
+
+// chunks posts a message whole: nobody sees in what pieces a body came.
+func (l *httpLink) chunks(parts ...string) *Frame { return l.line(strings.Join(parts, "")) }
+
+// closeInput and terminate do nothing: the server is not ours.
+func (l *httpLink) closeInput() bool { return false }
+
+func (l *httpLink) terminate() bool { return false }
 
 // line posts a message. What is no request is waited for: the server has dealt
 // with it when it has answered the POST.

@@ -378,9 +378,7 @@ func TestServerThatHangsCostsOneLimit(t *testing.T) {
 
 func TestServerThatGoesAwayHasDied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stop := func() {}
-		var e *check.Endpoint
-		e, stop = atURL(small(nothing))
+		e, stop := atURL(small(nothing))
 		s, err := check.Open(t.Context(), e, check.SessionOptions{Profile: check.Bare, Revision: "2026-07-28"})
 		require.NoError(t, err)
 		require.True(t, s.Call("server/discover", "").OK())

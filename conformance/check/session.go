@@ -1,12 +1,8 @@
 package check
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,6 +143,26 @@ type SessionOptions struct {
 	Schemas map[string]wire.Raw
 }
 
+// link is how a session reaches its server.
+type link interface {
+	// lines sends messages, at once where that can be, and gives them as they
+	// are recorded: nil for one that could not be sent.
+	lines(texts ...string) []*Frame
+	// chunks sends one message in pieces, where that can be.
+	chunks(parts ...string) *Frame
+	// settled reports whether nothing more can come for a request, with the
+	// lock of the session held.
+	settled(f *Frame) bool
+	// closeInput and terminate ask the server to end; false where it did not,
+	// or cannot be asked.
+	closeInput() bool
+	terminate() bool
+	// kill ends the link at once, end as a polite client does. Both are safe
+	// at any time.
+	kill()
+	end()
+}
+
 // Session drives one running server and records every byte that passes. Its
 // methods never block longer than the limits allow and report no errors: what
 // went wrong is in the recording, where the checks find it.
@@ -154,8 +170,8 @@ type SessionOptions struct {
 // A session is used by one goroutine.
 type Session struct {
 	limits     Limits
-	carrier    Carrier   // nil over HTTP
-	http       *httpLink // nil on stdio
+	link       link
+	http       *httpLink // the link over HTTP, nil on stdio
 	schemas    map[string]wire.Raw
 	began      time.Time
 	rev        string
@@ -163,17 +179,11 @@ type Session struct {
 	nextID     int64
 	nextFence  int64
 	readers    sync.WaitGroup
-	exited     chan struct{} // closed once the exit was recorded
-	closing    bool
 	started    time.Duration
 	hung, mute []string
 	noPing     bool
 	release    func() bool // lets go of the context
 	quiet      bool        // a line was watched for an answer in vain
-
-	textEnd chan struct{} // closed when its free text has ended, nil if it has none
-
-	writeMu sync.Mutex // one line at a time; answers to the server are written by the reader
 
 	mu       sync.Mutex
 	trace    *Trace
@@ -182,12 +192,11 @@ type Session struct {
 	events   int               // lines, and members of arrays
 	replies  int               // answers to the server that wait to be written
 	instead  map[string]string // results that are given instead of the usual ones, by method
-	stderr   int
-	eof      bool   // the server closed its output
-	gone     bool   // the server ended
-	lost     string // why the session is of no further use, "" while it is of use
-	spent    bool   // a full wait has passed in vain
-	answered bool   // something was answered: the server has started
+	eof      bool              // the server closed its output
+	gone     bool              // the server ended
+	lost     string            // why the session is of no further use, "" while it is of use
+	spent    bool              // a full wait has passed in vain
+	answered bool              // something was answered: the server has started
 }
 
 // Open launches a server, or turns to one that runs, and starts to record it,
@@ -205,7 +214,7 @@ func Open(ctx context.Context, target Target, o SessionOptions) (*Session, error
 	rec.Set(fieldCaps, o.ClientCapabilities)
 	s := &Session{
 		limits: o.Limits.withDefaults(), began: time.Now(), schemas: o.Schemas, rev: o.Revision, clientCaps: o.ClientCapabilities,
-		nextID: 1, nextFence: firstFence, exited: make(chan struct{}),
+		nextID: 1, nextFence: firstFence,
 		trace: NewTrace(rec), changed: make(chan struct{}), spent: o.Impatient,
 		started: o.Started, hung: o.Hung, mute: slices.Clone(o.Mute),
 		noPing: o.NoPing,
@@ -213,37 +222,22 @@ func Open(ctx context.Context, target Target, o SessionOptions) (*Session, error
 	switch target := target.(type) {
 	case *Endpoint:
 		rec.Set(FieldEndpoint, target.String())
-		link, err := newHTTPLink(ctx, s, target)
+		l, err := newHTTPLink(ctx, s, target)
 		if err != nil {
 			return nil, err
 		}
-		s.http = link
-		s.release = context.AfterFunc(ctx, s.abort)
-		return s, nil
+		s.link, s.http = l, l
 	case Launcher:
 		c, err := target.Launch(ctx)
 		if err != nil {
 			return nil, err
 		}
-		s.carrier = c
-		s.serveStreams(c)
-		s.release = context.AfterFunc(ctx, s.abort)
-		return s, nil
+		linkStreams(s, c)
+	default:
+		return nil, fmt.Errorf("a target of type %T is neither started nor at a URL", target)
 	}
-	return nil, fmt.Errorf("a target of type %T is neither started nor at a URL", target)
-}
-
-// serveStreams reads what a server writes.
-func (s *Session) serveStreams(c Carrier) {
-	s.readers.Go(func() { s.readOutput(c.Output()) })
-	if e := c.Errors(); e != nil {
-		s.textEnd = make(chan struct{})
-		s.readers.Go(func() {
-			defer close(s.textEnd)
-			s.readErrors(e)
-		})
-	}
-	go s.watchExit()
+	s.release = context.AfterFunc(ctx, s.abort)
+	return s, nil
 }
 
 // abort ends a session whose context has ended: whoever waits goes on at once.
@@ -269,7 +263,7 @@ func (s *Session) cutShort(why, note string) {
 	s.loseLocked(why)
 	s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note)})
 	s.mu.Unlock()
-	s.kill()
+	s.link.kill()
 }
 
 // Declare changes what the client declares, before anything was sent.
@@ -360,54 +354,6 @@ func (s *Session) loseLocked(why string) {
 	}
 }
 
-// readOutput splits what the server writes into lines, whatever the chunks.
-func (s *Session) readOutput(r io.Reader) {
-	var line []byte
-	var length int64 // of the line so far, what was not kept included
-	buf := make([]byte, 64<<10)
-	flush := func(partial bool) bool {
-		e := transcript.Event{Dir: transcript.ToClient, Partial: partial, Data: line}
-		if length > int64(len(line)) {
-			e.Length = length
-		}
-		line, length = nil, 0
-		return s.received(e)
-	}
-	for {
-		n, err := r.Read(buf)
-		b := buf[:n]
-		for len(b) > 0 {
-			part, rest, whole := bytes.Cut(b, []byte{'\n'})
-			length += int64(len(part))
-			switch {
-			case length <= int64(s.limits.Line):
-				line = append(line, part...)
-			case len(line) > keptStart:
-				line = append([]byte(nil), line[:keptStart]...)
-			}
-			if !s.count(len(b)-len(rest), whole) {
-				flush(!whole)
-				return
-			}
-			b = rest
-			if whole && !flush(false) {
-				return
-			}
-		}
-		if err != nil {
-			if length > 0 {
-				flush(true)
-			}
-			s.mu.Lock()
-			s.eof = true
-			s.loseLocked("the server closed its output")
-			s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindEOF, Data: []byte("<")})
-			s.mu.Unlock()
-			return
-		}
-	}
-}
-
 // count holds the bounds of a session; a server that breaks them is ended.
 func (s *Session) count(n int, line bool) bool {
 	s.mu.Lock()
@@ -446,7 +392,7 @@ func (s *Session) floodLocked(own bool) {
 	s.eof = true
 	s.loseLocked(why)
 	s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note)})
-	go s.kill()
+	go s.link.kill()
 }
 
 // maxReplies is how many requests of the server may wait for their answer to
@@ -481,7 +427,7 @@ func (s *Session) received(e transcript.Event) bool {
 			time.Sleep(s.limits.Grace)
 			line = resultLine(f, instead)
 		}
-		s.answer(line)
+		s.link.lines(string(line))
 		s.mu.Lock()
 		s.replies--
 		s.mu.Unlock()
@@ -489,143 +435,16 @@ func (s *Session) received(e transcript.Event) bool {
 	return true
 }
 
-// readErrors keeps the start of each line of the free text, within bounds.
-func (s *Session) readErrors(r io.Reader) {
-	const maxLine = keptText
-	var line []byte
-	long := false
-	buf := make([]byte, 32<<10)
-	flush := func(partial bool) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.stderr += len(line) + 1; s.stderr <= s.limits.Stderr {
-			s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindStderr, Data: line})
-		}
-		line, long = nil, false
-	}
-	for {
-		n, err := r.Read(buf)
-		for b := buf[:n]; len(b) > 0; {
-			part, rest, whole := bytes.Cut(b, []byte{'\n'})
-			if keep := min(len(part), maxLine-len(line)); !long {
-				line = append(line, part[:keep]...)
-				long = keep < len(part)
-			}
-			if b = rest; whole {
-				flush(false)
-			}
-		}
-		if err != nil {
-			if len(line) > 0 {
-				flush(true)
-			}
-			return
-		}
-	}
-}
-
-func (s *Session) watchExit() {
-	<-s.carrier.Done()
-	e := s.carrier.Exit()
-	k, text := transcript.KindExit, strconv.Itoa(e.Code)
-	if e.Signal != "" {
-		k, text = transcript.KindSignal, e.Signal
-	}
-	s.mu.Lock()
-	s.gone = true
-	s.loseLocked("the server ended: " + e.String())
-	s.addLocked(transcript.Event{Dir: transcript.Note, Kind: k, Data: []byte(text)})
-	s.mu.Unlock()
-	close(s.exited)
-	// What it left in its pipes is read within a moment. Something that it
-	// started may hold them open for ever, though: that is not the server, and
-	// goes with it.
-	if !s.ended() && !s.wait(s.limits.Grace, func() bool { return s.eof }) {
-		s.carrier.Kill()
-	}
-}
-
-// write sends bytes as they are; line says that they are one whole line, which
-// is how they are recorded.
-func (s *Session) write(b []byte, line bool) *Frame {
-	s.writeMu.Lock()
-	defer s.writeMu.Unlock()
-	s.mu.Lock()
-	if s.gone || s.closing {
-		s.mu.Unlock()
-		return nil
-	}
-	var f *Frame
-	if line {
-		f = s.addLocked(transcript.Event{Dir: transcript.ToServer, Data: bytes.TrimSuffix(append([]byte(nil), b...), []byte{'\n'})})
-	}
-	s.mu.Unlock()
-	if _, err := s.carrier.Write(b, time.Now().Add(s.limits.Request)); err != nil {
-		s.mu.Lock()
-		if errors.Is(err, errWriteTimeout) {
-			s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(noteUnread)})
-		}
-		if !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
-			s.loseLocked("the server's input cannot be written: " + err.Error())
-		}
-		s.mu.Unlock()
-	}
-	return f
-}
-
-// answer sends what answers a request of the server.
-func (s *Session) answer(line []byte) {
-	if s.http != nil {
-		s.http.line(string(line))
-		return
-	}
-	s.write(append(line, '\n'), true)
-}
-
 // Line sends a line as it is, whatever it holds; a newline is added, or over
 // HTTP it is posted.
-func (s *Session) Line(text string) *Frame {
-	if s.http != nil {
-		return s.http.line(text)
-	}
-	return s.write([]byte(text+"\n"), true)
-}
+func (s *Session) Line(text string) *Frame { return s.link.lines(text)[0] }
 
 // Chunks sends one line in several writes, with a short pause between them so
-// that they reach the server apart.
-func (s *Session) Chunks(parts ...string) *Frame {
-	whole := strings.Join(parts, "")
-	if s.http != nil {
-		return s.http.line(whole)
-	}
-	f := s.add(transcript.Event{Dir: transcript.ToServer, Data: []byte(whole)})
-	for i, p := range parts {
-		if i > 0 {
-			s.Pause(20 * time.Millisecond)
-		}
-		if i == len(parts)-1 {
-			p += "\n"
-		}
-		s.write([]byte(p), false)
-	}
-	return f
-}
+// that they reach the server apart; over HTTP, where that says nothing, in one.
+func (s *Session) Chunks(parts ...string) *Frame { return s.link.chunks(parts...) }
 
-// Lines sends several lines in one write.
-func (s *Session) Lines(texts ...string) []*Frame {
-	var out []*Frame
-	for _, t := range texts {
-		if s.http != nil {
-			out = append(out, s.http.line(t))
-			continue
-		}
-		out = append(out, s.add(transcript.Event{Dir: transcript.ToServer, Data: []byte(t)}))
-	}
-	if s.http == nil {
-		s.write([]byte(strings.Join(texts, "\n")+"\n"), false)
-	}
-	return out
-}
+// Lines sends several lines in one write; over HTTP each is posted.
+func (s *Session) Lines(texts ...string) []*Frame { return s.link.lines(texts...) }
 
 // NextID gives a request id that this session has not used.
 func (s *Session) NextID() string {
@@ -771,7 +590,7 @@ func (s *Session) isAnswered(f *Frame) bool {
 // isSettled reports whether a request is answered, or nothing can come for it
 // any more. With the lock held.
 func (s *Session) isSettled(f *Frame) bool {
-	return s.isAnswered(f) || s.http != nil && s.http.settled(f)
+	return s.isAnswered(f) || f != nil && s.link.settled(f)
 }
 
 // Await waits until all these requests are answered. Where one is not by half
@@ -1049,52 +868,27 @@ func (s *Session) Settle(fs ...*Frame) bool {
 const settleTime = 500 * time.Millisecond
 
 func (s *Session) reacted(f *Frame) bool {
-	if f == nil || s.http != nil && s.http.settled(f) || f.ID != nil && f.ID.Kind() != wire.KindNull && s.isAnswered(f) {
+	if f == nil || s.link.settled(f) || f.ID != nil && f.ID.Kind() != wire.KindNull && s.isAnswered(f) {
 		return true
 	}
 	return len(s.trace.unattributed(f.Index, -1)) > 0
 }
 
 // CloseInput ends the server's input and waits until it has ended, within the
-// limit. It reports whether it ended by itself.
-func (s *Session) CloseInput() bool {
-	if s.http != nil {
-		return false
-	}
-	s.writeMu.Lock()
-	s.closing = true
-	s.writeMu.Unlock()
-	s.note(transcript.KindEOF, ">")
-	_ = s.carrier.CloseInput()
-	return s.awaitExit(s.limits.Exit)
-}
+// limit. It reports whether it ended by itself; false where it has no input.
+func (s *Session) CloseInput() bool { return s.link.closeInput() }
 
-// Terminate asks the server to end and waits, within the limit.
-func (s *Session) Terminate() bool {
-	if s.http != nil {
-		return false
-	}
-	s.note(transcript.KindSent, "SIGTERM")
-	s.carrier.Terminate()
-	return s.awaitExit(s.limits.Exit)
-}
+// Terminate asks the server to end and waits, within the limit; it reports
+// false where the server is none of ours to end.
+func (s *Session) Terminate() bool { return s.link.terminate() }
 
-func (s *Session) awaitExit(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-s.exited:
-		return true
-	case <-timer.C:
-		return false
-	}
-}
-
-// terminate asks a server to end that nobody needs any more.
-func (s *Session) terminate() {
-	s.note(transcript.KindSent, "SIGTERM")
-	s.carrier.Terminate()
-	s.awaitExit(min(s.limits.Exit, politeTerm))
+// Close ends the session, and a server that was started for it however that
+// takes, and returns the whole recording.
+func (s *Session) Close() *Trace {
+	s.release()
+	s.link.end()
+	s.readers.Wait()
+	return s.trace
 }
 
 // ended reports whether the server closed its output.
@@ -1102,68 +896,6 @@ func (s *Session) ended() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.eof
-}
-
-func (s *Session) kill() {
-	if s.http != nil {
-		s.http.kill()
-		return
-	}
-	s.mu.Lock()
-	if !s.gone {
-		s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindSent, Data: []byte("SIGKILL")})
-	}
-	s.mu.Unlock()
-	s.carrier.Kill()
-}
-
-// Close ends the server, however it takes, and returns the whole recording.
-func (s *Session) Close() *Trace {
-	s.release()
-	if s.http != nil {
-		s.http.end()
-		s.readers.Wait()
-		return s.trace
-	}
-	s.writeMu.Lock()
-	closed := s.closing
-	s.closing = true
-	s.writeMu.Unlock()
-	switch lost := s.Lost(); {
-	case closed:
-		// It had its time to end by itself.
-		s.mu.Lock()
-		runs := !s.gone
-		s.mu.Unlock()
-		if runs {
-			s.terminate()
-		}
-	case lost == "":
-		s.note(transcript.KindEOF, ">")
-		_ = s.carrier.CloseInput()
-		if !s.awaitExit(min(s.limits.Exit, politeEOF)) {
-			s.terminate()
-		}
-	case s.ended():
-		// How it ended is worth a moment.
-		s.awaitExit(min(s.limits.Exit, politeTerm))
-	}
-	// What is left of the group goes too, and a last look at the output of a
-	// server that ended by itself comes first.
-	s.wait(s.limits.Grace, func() bool { return s.eof })
-	s.mu.Lock()
-	gone := s.gone
-	s.mu.Unlock()
-	if gone && s.textEnd != nil { // what it wrote last says why
-		select {
-		case <-s.textEnd:
-		case <-time.After(s.limits.Grace):
-		}
-	}
-	s.kill()
-	s.awaitExit(s.limits.Exit)
-	s.readers.Wait()
-	return s.trace
 }
 
 // Reply sets what requests of the server for a method are answered with from
