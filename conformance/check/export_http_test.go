@@ -9,6 +9,8 @@ func SetLocalAddrs(addrs ...net.Addr) (restore func()) {
 	return func() { localAddrs = before }
 }
 
+func init() { opened = 70 }
+
 // For tests.
 var (
 	Challenge = challenge

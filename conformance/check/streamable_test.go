@@ -122,14 +122,13 @@ var goodServers = map[string]struct {
 }{
 	"everything": {http: func() *checktest.HTTP { return &checktest.HTTP{} }},
 	"objects":    {http: func() *checktest.HTTP { return &checktest.HTTP{JSON: true} }, revs: []string{"2025-03-26", "2025-11-25"}},
-	"streams":    {http: func() *checktest.HTTP { return &checktest.HTTP{Streams: true} }, revs: []string{"2026-07-28"}},
-	"polling":    {http: func() *checktest.HTTP { return &checktest.HTTP{Polls: true} }, revs: []string{"2025-11-25"}},
+	"streams": {http: func() *checktest.HTTP {
+		return &checktest.HTTP{Streams: true, Server: checktest.Server{Versions: []string{"2026-07-28"}}}
+	}},
+	"polling": {http: func() *checktest.HTTP { return &checktest.HTTP{Polls: true} }, revs: []string{"2025-11-25"}},
 	"no sessions": {http: func() *checktest.HTTP {
 		return &checktest.HTTP{Stateless: true, JSON: true, Server: checktest.Server{Without: []string{"logging", "tasks"}}}
 	}, revs: []string{"2025-06-18"}},
-	"stateless only": {http: func() *checktest.HTTP {
-		return &checktest.HTTP{Server: checktest.Server{Versions: []string{"2026-07-28"}}}
-	}},
 	"nothing": {http: func() *checktest.HTTP {
 		return &checktest.HTTP{NoSSE: true, Server: checktest.Server{Without: []string{"tools", "prompts", "resources", "completions", "logging", "tasks"}}}
 	}, revs: []string{"2025-11-25", "2026-07-28"}},
