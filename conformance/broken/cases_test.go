@@ -98,7 +98,7 @@ func TestReportedFaultsOfCheckers(t *testing.T) {
 	t.Run("checker-blames-wrong-side", func(t *testing.T) {
 		// Null ids and wrong bodies are the checker's own; each revision has its
 		// own schema; a batch is judged once.
-		for _, rev := range check.Revisions() {
+		for _, rev := range []string{"2025-03-26", modernRevision} {
 			rep, err := report(t, small(checktest.Server{}), conformance.Options{Revisions: []string{rev}})
 			require.NoError(t, err)
 			require.Zero(t, rep.Summary()[result.Fail]+rep.Summary()[result.Warn], rev)
