@@ -203,6 +203,7 @@ type httpLink struct {
 	over   catalogue.Transport
 	base   *url.URL
 	client *http.Transport
+	basic  string // credentials of the URL, "" for none
 	rec    *transcript.Recorder
 	ctx    context.Context
 	stop   context.CancelFunc
@@ -238,9 +239,21 @@ func newHTTPLink(ctx context.Context, s *Session, e *Endpoint) (*httpLink, error
 	if e.Dial == nil {
 		l.client.Proxy = http.ProxyFromEnvironment
 	}
+	if u.User != nil { // as every client of HTTP sends it
+		password, _ := u.User.Password()
+		l.basic = "Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password))
+		bare := *u
+		bare.User = nil
+		l.base = &bare
+	}
 	l.ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	l.rec = transcript.NewRecorder(transcript.RecorderOptions{
-		MaxLine: s.limits.Line, KeepStart: keptStart, MaxEvents: 2, Watch: func(e transcript.Event) { s.received(e) },
+		MaxLine: s.limits.Line, KeepStart: keptStart, MaxEvents: 2, Watch: func(e transcript.Event) {
+			// What is short costs memory too, however little it says.
+			if e.Dir == transcript.ToServer || s.count(0, true) {
+				s.received(e)
+			}
+		},
 	})
 	return l, nil
 }
@@ -324,7 +337,11 @@ const redactedValue = "[redacted]"
 // secrets names the headers of the endpoint that a request carries.
 func (l *httpLink) secrets(r HTTPRequest) []string {
 	var out []string
-	for name := range l.e.Header {
+	names := slices.Collect(maps.Keys(l.e.Header))
+	if l.basic != "" && len(l.e.Header.Values("Authorization")) == 0 {
+		names = append(names, "Authorization")
+	}
+	for _, name := range names {
 		named := func(o string) bool { return strings.EqualFold(o, name) }
 		if !slices.ContainsFunc(r.Without, named) && !slices.ContainsFunc(r.Header, func(o [2]string) bool { return named(o[0]) }) {
 			out = append(out, name)
@@ -363,7 +380,11 @@ func (l *httpLink) roundTrip(ctx context.Context, n int, r HTTPRequest, to *url.
 		req.Header[name] = append(req.Header[name], h[1])
 	}
 	for _, name := range secret {
-		req.Header[http.CanonicalHeaderKey(name)] = l.e.Header[name]
+		values := l.e.Header[name]
+		if values == nil {
+			values = []string{l.basic}
+		}
+		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	resp, err := l.client.RoundTrip(req)
 	if err != nil {

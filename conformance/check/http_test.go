@@ -58,7 +58,13 @@ func (l *inMemory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // atURL serves a handler in memory until the function is called.
 func atURL(h http.HandlerFunc) (*check.Endpoint, func()) {
 	l := &inMemory{conns: make(chan net.Conn), done: make(chan struct{})}
-	s := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
+	var handling sync.WaitGroup
+	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handling.Add(1)
+		defer handling.Done()
+		h(w, r)
+	})
+	s := &http.Server{Handler: counted, ErrorLog: log.New(io.Discard, "", 0)}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -67,6 +73,7 @@ func atURL(h http.HandlerFunc) (*check.Endpoint, func()) {
 	return &check.Endpoint{URL: "http://127.0.0.1/mcp", Dial: l.dial}, func() {
 		_ = s.Close()
 		<-served
+		handling.Wait()
 	}
 }
 
@@ -423,21 +430,50 @@ func TestOneRefusalIsNoDeath(t *testing.T) {
 }
 
 func TestEndlessStreamsAreStopped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e, stop := atURL(func(w http.ResponseWriter, r *http.Request) {
-			say := stream(w)
-			for i := 0; r.Context().Err() == nil; i++ {
-				if say(fmt.Sprintf(`data: {"jsonrpc":"2.0","method":"notifications/x","params":{"n":%d}}`, i)); i%100 == 0 {
-					time.Sleep(time.Millisecond)
+	for _, tt := range []struct {
+		event  string
+		limits check.Limits
+	}{
+		{`data: {"jsonrpc":"2.0","method":"notifications/x","params":{"n":1}}`, check.Limits{Bytes: 1 << 18}},
+		{`data: {"jsonrpc":"2.0","method":"notifications/x"}`, check.Limits{Events: 2000}},
+		{`: x`, check.Limits{Events: 2000}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e, stop := atURL(func(w http.ResponseWriter, r *http.Request) {
+				say := stream(w)
+				for i := 0; r.Context().Err() == nil; i++ {
+					if say(tt.event); i%100 == 0 {
+						time.Sleep(time.Millisecond)
+					}
 				}
-			}
+			})
+			defer stop()
+			s, err := check.Open(t.Context(), e, check.SessionOptions{Profile: check.Bare, Revision: "2026-07-28", Limits: tt.limits})
+			require.NoError(t, err)
+			require.Nil(t, s.Call("server/discover", ""))
+			require.Contains(t, s.Lost(), "more than a session records")
+			require.Less(t, len(s.Close().Recording.Events), 10_000)
+		})
+	}
+}
+
+func TestCredentialsOfTheURLAreSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var user, password string
+		e, stop := atURL(func(w http.ResponseWriter, r *http.Request) {
+			user, password, _ = r.BasicAuth()
+			small(nothing)(w, r)
 		})
 		defer stop()
-		s, err := check.Open(t.Context(), e, check.SessionOptions{Profile: check.Bare, Revision: "2026-07-28", Limits: check.Limits{Bytes: 1 << 20}})
+		e.URL = "http://somebody:s3cr3t-word@127.0.0.1/mcp"
+		s, err := check.Open(t.Context(), e, check.SessionOptions{Profile: check.Bare, Revision: "2026-07-28"})
 		require.NoError(t, err)
-		require.Nil(t, s.Call("server/discover", ""))
-		require.Contains(t, s.Lost(), "more than a session records")
-		s.Close()
+		require.True(t, s.Call("server/discover", "").OK())
+		require.Equal(t, "somebody s3cr3t-word", user+" "+password)
+		text, err := s.Close().Recording.MarshalText()
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "s3cr3t-word")
+		require.Contains(t, string(text), "authorization: [redacted]")
 	})
 }
 
