@@ -177,7 +177,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(res.StatusCode)
 	if stream || res.ContentLength < 0 {
-		_ = rc.Flush()
+		_ = rc.Flush() // the head does not wait for the body
 	}
 
 	var tap bodyTap
@@ -195,7 +195,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if k > 0 {
 			_, _ = tap.Write(buf[:k])
 			_, werr := to.Write(buf[:k])
-			if werr == nil && (stream || res.ContentLength < 0) {
+			if werr == nil {
 				werr = rc.Flush()
 			}
 			if werr != nil {

@@ -235,13 +235,15 @@ func TestProxyKeepsClientsInIt(t *testing.T) {
 func TestProxySurvivesTheServer(t *testing.T) {
 	p := newProxied(t, nil, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", "100")
 		_, _ = io.WriteString(w, `{"half":`)
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	})
 	res := do(t, "POST", p.url+"/mcp", "{}")
-	_, err := io.ReadAll(res.Body)
+	half, err := io.ReadAll(res.Body)
 	require.Error(t, err, "the client sees that it broke off")
+	require.Equal(t, `{"half":`, string(half))
 	p.server.Close()
 	res = do(t, "POST", p.url+"/mcp", "{}")
 	require.Equal(t, 502, res.StatusCode)
@@ -280,6 +282,16 @@ func TestProxyServesManyAtOnce(t *testing.T) {
 		require.Equal(t, string(x.Body), string(x.Messages[0].Data))
 	}
 	require.Equal(t, clients*calls, n)
+}
+
+func TestProxyHonoursEachConnectionField(t *testing.T) {
+	p := newProxied(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		require.NotContains(t, r.Header, "X-A")
+		require.NotContains(t, r.Header, "X-B")
+		require.Equal(t, "1", r.Header.Get("X-C"))
+		w.WriteHeader(204)
+	})
+	require.Equal(t, 204, do(t, "POST", p.url+"/mcp", "{}", "Connection", "X-A", "Connection", "x-b, close", "X-A", "1", "X-B", "1", "X-C", "1").StatusCode)
 }
 
 func TestProxyTargets(t *testing.T) {
