@@ -76,7 +76,11 @@ type Options struct {
 	// read-only, and tools that are never called; "*" is all. A name that the
 	// server does not list ends the run before any tool is called.
 	Allow, Deny []string
-	Limits      check.Limits
+	// Official says that the server carries the fixtures of the official
+	// conformance suite: its tools with their names may be called, those that
+	// are listed.
+	Official bool
+	Limits   check.Limits
 	// Time is how long the target is driven at most, all revisions together; 0
 	// is no limit. What was not seen until then is blocked.
 	Time time.Duration
@@ -297,6 +301,15 @@ func (o *Options) anyIn(checks []check.Check, revs []string, t catalogue.Transpo
 	return fmt.Errorf("%w in %s: %s", ErrNoCheck, strings.Join(revs, ", "), strings.Join(o.Checks, ", "))
 }
 
+// fixtures are the tools of the official suite: all begin with test_, but for a
+// few that its tasks and schemas need.
+func (o *Options) fixtures() []string {
+	if !o.Official {
+		return nil
+	}
+	return []string{"test_*", "json_schema_2020_12_tool", "greet", "slow_compute", "failing_job"}
+}
+
 func btoi(b bool) int {
 	if b {
 		return 1
@@ -424,7 +437,7 @@ func (r *runner) judge(revs []string, checks []check.Check, found *check.Explora
 			done[started] = to
 			driving.Go(func() {
 				traces, err := check.DriveFor(ctx, r.target, check.DriveOptions{
-					Revision: rev, Probes: check.Probes(), Limits: r.o.Limits, Allow: r.o.Allow, Deny: r.o.Deny, Started: found.Started, Locked: found.Locked,
+					Revision: rev, Probes: check.Probes(), Limits: r.o.Limits, Allow: r.o.Allow, Deny: r.o.Deny, Known: r.o.fixtures(), Started: found.Started, Locked: found.Locked,
 					Progress: func(what string) { r.tell(Progress{Revision: rev, Probe: what}) },
 				}, r.selected(checks, rev), found.Traces)
 				to <- driven{traces, err}

@@ -33,7 +33,7 @@ type checkFlags struct {
 	revision, format, output, level, save   string
 	baseline, flaky, config, server, source string
 	only, allow, deny, reports, env         []string
-	url, transport, bearer                  string
+	url, transport, bearer, profile         string
 	headers                                 []string
 	list, update, strict, annotate          bool
 	timeout, probeTimeout, timeLimit        time.Duration
@@ -137,6 +137,7 @@ say that the server conforms.
 	fl.StringVar(&f.config, "config", "", "judge a server of this JSON `FILE`: the mcpServers that clients are configured with")
 	fl.StringVar(&f.server, "server", "", "the `NAME` of the server in the file of --config, where it has several")
 	fl.StringVar(&f.transport, "transport", "auto", "how a server at a URL is spoken to: http (Streamable HTTP), sse (the HTTP+SSE of 2024-11-05), or auto (the first of them that it answers)")
+	fl.StringVar(&f.profile, "profile", "plain", "what the server is prepared with: plain (nothing), or official (the fixtures of the official conformance suite, whose tools may be called then)")
 	headerFlag(cmd, &f.headers)
 	fl.StringVar(&f.bearer, "bearer", "", "the `TOKEN` that requests to URL carry; ${NAME} in it stands for a variable of the environment")
 	fl.IntVar(&f.parallel, "parallel", 1, "how many revisions are judged at once, each with processes of its own")
@@ -442,6 +443,13 @@ func (f *checkFlags) options(cmd *cobra.Command) (conformance.Options, error) {
 	}
 	if !slices.Contains([]string{"auto", string(catalogue.HTTP), string(catalogue.SSE), string(catalogue.Stdio)}, f.transport) || f.transport == string(catalogue.Stdio) && !f.list {
 		return o, fmt.Errorf("--transport %s: want auto, http or sse", f.transport)
+	}
+	switch f.profile {
+	case "plain":
+	case "official":
+		o.Official = true
+	default:
+		return o, fmt.Errorf("--profile %s: want plain or official", f.profile)
 	}
 	switch f.level {
 	case "must":

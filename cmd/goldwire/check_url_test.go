@@ -135,7 +135,7 @@ func TestCheckURLThatIsNone(t *testing.T) {
 	for _, args := range [][]string{
 		{"--transport", "stdio", page.URL}, {"--transport", "smoke", page.URL}, {"--env", "A=b", page.URL}, {"--header", "no colon", page.URL},
 		{"--bearer", "${NO_SUCH_VARIABLE}", page.URL}, {"--bearer", "a", "--header", "Authorization: b", page.URL},
-		{"--header", "A: b", "--", "cmd"}, {"--bearer", "b", "--", "cmd"}, {"--transport", "http", "--", "cmd"}, {page.URL, page.URL}, {"http://"},
+		{"--header", "A: b", "--", "cmd"}, {"--bearer", "b", "--", "cmd"}, {"--transport", "http", "--", "cmd"}, {page.URL, page.URL}, {"http://"}, {"--profile", "other", page.URL},
 	} {
 		code, _, stderr := checked(args...)
 		require.Equal(t, exitUsage, code, "%v: %s", args, stderr)

@@ -71,6 +71,12 @@ func (d *Driver) MayCall(name string) bool {
 	if slices.Contains(d.opts.Allow, name) || slices.Contains(d.opts.Allow, "*") {
 		return true
 	}
+	if slices.ContainsFunc(d.opts.Known, func(known string) bool {
+		prefix, all := strings.CutSuffix(known, "*")
+		return name == known || all && strings.HasPrefix(name, prefix)
+	}) {
+		return true
+	}
 	for _, t := range d.Facts.Tools {
 		if Name(t, "name") == name {
 			return readOnly(t)
@@ -148,6 +154,9 @@ type DriveOptions struct {
 	Limits   Limits
 	Allow    []string // tools that may be called though not marked read-only; "*" is all
 	Deny     []string // tools that are never called; "*" is all
+	// Known are tools that may be called where the server lists them; a name
+	// that ends in * stands for all that begin so.
+	Known []string
 	// Started is how long the target took to its first answer before; 0 is
 	// not known.
 	Started time.Duration
