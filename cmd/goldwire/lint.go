@@ -90,7 +90,7 @@ there was nothing to judge.`,
 }
 
 func (f *lintFlags) lint(cmd *cobra.Command, files []string, side string) error {
-	f.timeout, f.probeTimeout, f.parallel, f.transport = time.Second, time.Second, 1, "auto" // nothing is driven
+	f.timeout, f.probeTimeout, f.parallel, f.transport, f.profile = time.Second, time.Second, 1, "auto", "plain" // nothing is driven
 	opts, err := f.options(cmd)
 	if err != nil {
 		return &exitError{exitUsage, err}
