@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +46,7 @@ neither a report nor a recording.`,
 			var texts [2][]byte
 			var wires [2]bool
 			for i, file := range args {
-				b, err := os.ReadFile(file)
+				b, err := readBounded(file)
 				if err != nil {
 					return &exitError{exitUsage, err}
 				}
@@ -98,8 +97,8 @@ func diffRecordings(w io.Writer, format string, files []string, texts [2][]byte)
 	var recs [2]*transcript.Recording
 	for i, b := range texts {
 		var err error
-		if recs[i], err = transcript.Parse(b); err != nil {
-			return &exitError{exitUsage, fmt.Errorf("%s: %w", files[i], err)}
+		if recs[i], err = parseRecording(files[i], b); err != nil {
+			return &exitError{exitUsage, err}
 		}
 	}
 	d := replay.Compare(recs[0], recs[1])

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,22 @@ func lint(recs []*transcript.Recording, o lintOptions) (*result.Report, error) {
 		}
 	}
 	return rep, nil
+}
+
+// lintUntil is lint until the context ends; what still runs then ends with the
+// process.
+func lintUntil(ctx context.Context, recs []*transcript.Recording, o lintOptions) (rep *result.Report, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		rep, err = lint(recs, o)
+	}()
+	select {
+	case <-done:
+		return rep, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 type lintFlags struct {
@@ -118,9 +135,12 @@ func (f *lintFlags) lint(cmd *cobra.Command, files []string, side string) error 
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	rep, err := lint(recs, o)
+	rep, err := lintUntil(cmd.Context(), recs, o)
 	if err != nil {
 		code := exitUsage
+		if errors.Is(err, context.Canceled) {
+			code, err = exitNoResult, errors.New("interrupted")
+		}
 		if errors.Is(err, conformance.ErrNoSession) {
 			code = exitNoResult
 		}

@@ -65,6 +65,7 @@ func (e *exitError) Unwrap() error { return e.err }
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // the second signal ends the process at once
 	root := &cobra.Command{
 		Use:           "goldwire",
 		Short:         "Judge MCP servers by what they put on the wire",

@@ -240,8 +240,8 @@ Exit status: 0 done; 2 the command line makes no sense, or FILE is no recording;
 	return cmd
 }
 
-// readRecording reads one recording, - from stdin.
-func readRecording(name string) (*transcript.Recording, error) {
+// readBounded reads a file, - is stdin.
+func readBounded(name string) ([]byte, error) {
 	in := os.Stdin
 	if name != "-" {
 		var err error
@@ -255,7 +255,24 @@ func readRecording(name string) (*transcript.Recording, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(text) > maxRecording {
-		return nil, fmt.Errorf("%s: the recording is longer than %d MiB", name, maxRecording>>20)
+		return nil, fmt.Errorf("%s: it is longer than %d MiB", name, maxRecording>>20)
+	}
+	return text, nil
+}
+
+// readRecording reads one recording, - from stdin.
+func readRecording(name string) (*transcript.Recording, error) {
+	text, err := readBounded(name)
+	if err != nil {
+		return nil, err
+	}
+	return parseRecording(name, text)
+}
+
+// parseRecording parses the text of a file.
+func parseRecording(name string, text []byte) (*transcript.Recording, error) {
+	if n := bytes.Count(text, []byte("\n")); n > maxLines {
+		return nil, fmt.Errorf("%s: the recording has more than %d lines", name, maxLines)
 	}
 	// A recorder that was killed leaves its last line unfinished.
 	cut := false
@@ -272,5 +289,8 @@ func readRecording(name string) (*transcript.Recording, error) {
 	return rec, nil
 }
 
-// maxRecording bounds what is read of a file.
-const maxRecording = 256 << 20
+// Bounds of what is read of a file: some hundred bytes are kept of each line.
+const (
+	maxRecording = 256 << 20
+	maxLines     = 2_000_000
+)
