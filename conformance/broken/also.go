@@ -19,6 +19,7 @@ var also = map[string]string{
 	"capability-missing":                      "tool-failure-as-result",
 	"capability-shape":                        "initialize-result",
 	"capability-shape/flag":                   "initialize-result",
+	"changes-only-on-listen":                  "listen-tagged",
 	"changes-only-on-listen/id":               "listen-not-remembered",
 	"client-features-undeclared":              "roots-undeclared",
 	"client-info-no-influence":                "prompts-list-independent",
@@ -192,7 +193,6 @@ var also = map[string]string{
 
 // alsoReference is also for the faults of the reference server.
 var alsoReference = map[string]string{
-	"legacy/sampling-server-needs-capability (2024-11-05)":          "client-features-undeclared server-request-ids-unique",
 	"legacy/annotations-range, audience (2025-11-25)":               "resources-list-shape",
 	"legacy/annotations-range, priority (2025-11-25)":               "resources-list-shape",
 	"legacy/cancel-race-tolerated (2025-11-25)":                     "cancel-unknown-ignored requests-answered-once",
@@ -239,6 +239,7 @@ var alsoReference = map[string]string{
 	"legacy/resources-custom-scheme-rfc3986 (2025-06-18)":           "listed-resources-readable",
 	"legacy/resources-uri-valid, words (2025-11-25)":                "listed-resources-readable",
 	"legacy/sampling-content-by-revision (2025-11-25)":              "server-request-shape",
+	"legacy/sampling-server-needs-capability (2024-11-05)":          "client-features-undeclared server-request-ids-unique",
 	"legacy/stdio-newline-framing, pretty (2025-11-25)":             "prompts-list-answered requests-answered-once stdout-messages-only",
 	"legacy/tools-annotation-types (2025-03-26)":                    "tools-list-shape",
 	"legacy/tools-annotation-types (2025-11-25)":                    "tools-list-shape",
@@ -336,10 +337,11 @@ var alsoReference = map[string]string{
 	"modern/sub-ack-schema, text":                                   "listen-honours-declared",
 	"modern/sub-ack-within-request":                                 "listen-stays-open",
 	"modern/sub-ack-within-request, resources":                      "listen-stays-open",
+	"modern/sub-change-notifications-only-on-listen":                "listen-tagged",
 	"modern/sub-graceful-result-subscription-id, type":              "result-type-known",
 	"modern/sub-multiple-concurrent, refused":                       "listen-metadata listen-supported",
 	"modern/sub-no-request-scoped-on-listen":                        "log-only-asked",
-	"modern/sub-stays-open":                                         "requests-answered-once",
+	"modern/sub-stays-open":                                         "listen-closing-result-last requests-answered-once",
 	"modern/sub-updated-only-watched":                               "listen-only-asked",
 	"modern/tools-capability-declared":                              "listen-acknowledges-declared undeclared-refused",
 	"modern/tools-content-base64, audio":                            "tool-result-shape",
