@@ -249,6 +249,7 @@ func TestServersThatRefuseCallsHaveNoFindings(t *testing.T) {
 			return answer(r)
 		}
 	}
+	cases := 0
 	for name, fn := range map[string]func(c *conn, r *request, a string) string{
 		"not logged in": refused(func(r *request) string { return errorLine(r, -32603, "not logged in") }),
 		"not logged in, which comes first": func(_ *conn, r *request, a string) string {
@@ -273,6 +274,9 @@ func TestServersThatRefuseCallsHaveNoFindings(t *testing.T) {
 		}),
 	} {
 		for _, rev := range []string{"2025-06-18", "2025-11-25", "2025-11-25 with tasks", modernRevision} {
+			if cases++; cases%raced != 0 {
+				continue
+			}
 			if name == "a tool error" && (strings.HasSuffix(rev, "tasks") || rev == modernRevision) {
 				continue // such a result would break other rules there
 			}
@@ -305,7 +309,10 @@ func TestServersThatRefuseCallsHaveNoFindings(t *testing.T) {
 // which the check finds wrong.
 func TestEveryCheckSeesItsMutant(t *testing.T) {
 	all := mutants()
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		if i%raced != 0 {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := all[name]

@@ -137,7 +137,10 @@ func TestOddButCorrectServersDoNotFail(t *testing.T) {
 		})},
 		"only tools": {server: server{Versions: []string{modernRevision}, Without: []string{"prompts", "resources", "completions", "logging", "extensions"}}, warns: []string{"tool-embeds-resources"}},
 	}
-	for _, name := range slices.Sorted(maps.Keys(servers)) {
+	for i, name := range slices.Sorted(maps.Keys(servers)) {
+		if i%raced != 0 {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := servers[name]

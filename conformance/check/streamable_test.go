@@ -147,10 +147,14 @@ var goodServers = map[string]struct {
 
 func TestGoodHTTPServersHaveNoFindings(t *testing.T) {
 	passed := map[string]bool{}
+	cases := 0
 	for name, g := range goodServers {
 		for _, rev := range check.Revisions() {
 			h := g.http()
 			if !h.Server.Speaks(rev) || g.revs != nil && !slices.Contains(g.revs, rev) || g.target.over == "" && rev == "2024-11-05" {
+				continue
+			}
+			if cases++; cases%raced != 0 {
 				continue
 			}
 			t.Run(name+" "+rev, func(t *testing.T) {
@@ -169,7 +173,7 @@ func TestGoodHTTPServersHaveNoFindings(t *testing.T) {
 		}
 	}
 	for _, k := range check.All() {
-		if overHTTPOnly(&k) && !passed[k.ID] {
+		if raced == 1 && overHTTPOnly(&k) && !passed[k.ID] {
 			t.Errorf("%s passes on a good server in no revision", k.ID)
 		}
 	}
@@ -186,7 +190,7 @@ func TestEveryHTTPCheckSeesItsMutant(t *testing.T) {
 	faults := broken.HTTPServers()
 	for i := range faults {
 		f := &faults[i]
-		if i%4 != 0 || strings.Contains(f.Name, "/") {
+		if i%(4*raced) != 0 || strings.Contains(f.Name, "/") {
 			continue // the others are judged with all broken peers
 		}
 		t.Run(f.Name, func(t *testing.T) {
