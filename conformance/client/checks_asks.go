@@ -238,6 +238,10 @@ func askChecks() []check.Check {
 			ID: "client-elicitation-default-mode", Title: "an elicitation without a mode is a form", Layer: check.Feature,
 			Requirements: []string{"legacy/elicit-mode-default-form", "modern/elicit-client-default-mode"},
 			Judge: func(c *check.Case) {
+				explicit := false
+				asks(c, "elicitation/create", func(b ask) {
+					explicit = explicit || str(b.params.Get("mode")) == "form" && b.result != nil
+				})
 				asks(c, "elicitation/create", func(a ask) {
 					if a.params.Get("mode") != nil || !a.hasMode("form") || a.answer == nil || !plainForm(a.params) {
 						return
@@ -245,10 +249,6 @@ func askChecks() []check.Check {
 					// It is judged by how the same client takes a form that
 					// says that it is one.
 					if a.answer.Failed() {
-						explicit := false
-						asks(c, "elicitation/create", func(b ask) {
-							explicit = explicit || str(b.params.Get("mode")) == "form" && b.result != nil
-						})
 						if explicit {
 							c.Broken(a.answer, "an answer to a form", "error "+show(a.answer.Error))
 						}
@@ -406,7 +406,7 @@ func askChecks() []check.Check {
 					switch {
 					case called:
 						c.Saw()
-					case listed && Over(v.trace) != OverExit:
+					case listed && v.why != OverExit:
 						c.Broken(nil, "a call of the tool that it calls elsewhere", "no call within the time")
 					}
 				}

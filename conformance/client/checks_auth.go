@@ -6,8 +6,10 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/goldwire/goldwire/conformance/check"
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -36,6 +38,10 @@ type authStep struct {
 type authFlow struct {
 	view  *view
 	steps []*authStep
+	kinds map[string][]*authStep // steps, by kind
+
+	issued     func() map[string]*authStep // tokens that were given, with the steps that gave them
+	registered func() map[string]bool      // ids that registrations gave
 }
 
 // flows reads the recordings of scripts; those in which the client did not
@@ -43,7 +49,7 @@ type authFlow struct {
 func flows(c *check.Case, scripts ...string) []*authFlow {
 	var out []*authFlow
 	for _, v := range views(c, scripts...) {
-		f := flowOf(v)
+		f := v.flow()
 		if slices.ContainsFunc(f.steps, func(s *authStep) bool { return s.kind != toServer }) {
 			out = append(out, f)
 		}
@@ -54,8 +60,8 @@ func flows(c *check.Case, scripts ...string) []*authFlow {
 	return out
 }
 
-func flowOf(v *view) *authFlow {
-	f := &authFlow{view: v}
+func (v *view) newFlow() *authFlow {
+	f := &authFlow{view: v, kinds: map[string][]*authStep{}}
 	named := map[string]bool{} // addresses of metadata that challenges named
 	for _, x := range v.whole {
 		s := &authStep{exchange: x}
@@ -91,8 +97,18 @@ func flowOf(v *view) *authFlow {
 			}
 		}
 		f.steps = append(f.steps, s)
+		f.kinds[s.kind] = append(f.kinds[s.kind], s)
 	}
+	f.issued, f.registered = sync.OnceValue(f.newIssued), sync.OnceValue(f.newRegistered)
 	return f
+}
+
+func (f *authFlow) newRegistered() map[string]bool {
+	out := map[string]bool{}
+	for _, s := range f.of(toRegister) {
+		out[str(s.reply.Get("client_id"))] = true
+	}
+	return out
 }
 
 // challengeOf are the parameters of the Bearer challenge of a response.
@@ -118,40 +134,36 @@ func challengeOf(x *exchange) map[string]string {
 }
 
 // of are the steps of one kind.
-func (f *authFlow) of(kind string) []*authStep {
-	var out []*authStep
-	for _, s := range f.steps {
-		if s.kind == kind {
-			out = append(out, s)
-		}
+func (f *authFlow) of(kind string) []*authStep { return slices.Clip(f.kinds[kind]) }
+
+// until are the steps of one kind before another one, all of them before nil.
+func (f *authFlow) until(kind string, before *authStep) []*authStep {
+	all := f.of(kind)
+	if before == nil {
+		return all
 	}
-	return out
+	return all[:sort.Search(len(all), func(i int) bool { return all[i].First >= before.First })]
 }
 
 // last is the last step of a kind before another one, nil where there is none.
 func (f *authFlow) last(kind string, before *authStep) *authStep {
-	var out *authStep
-	for _, s := range f.of(kind) {
-		if before == nil || s.First < before.First {
-			out = s
-		}
+	if all := f.until(kind, before); len(all) > 0 {
+		return all[len(all)-1]
 	}
-	return out
+	return nil
 }
 
 // answered is the last step of a kind with a good answer before another one.
 func (f *authFlow) good(kind string, before *authStep) *authStep {
-	var out *authStep
-	for _, s := range f.of(kind) {
-		if (before == nil || s.First < before.First) && s.Status >= 200 && s.Status < 300 && s.reply != nil {
-			out = s
+	for _, s := range slices.Backward(f.until(kind, before)) {
+		if s.Status >= 200 && s.Status < 300 && s.reply != nil {
+			return s
 		}
 	}
-	return out
+	return nil
 }
 
-// issued are the tokens that were given, with the origin that gave them.
-func (f *authFlow) issued() map[string]*authStep {
+func (f *authFlow) newIssued() map[string]*authStep {
 	out := map[string]*authStep{}
 	for _, s := range f.of(toToken) {
 		if t := str(s.reply.Get("access_token")); t != "" {
@@ -257,8 +269,12 @@ func authChecks() []check.Check {
 					issued := f.issued()
 					for _, s := range f.of(toServer) {
 						found := s.query.Has("access_token")
-						for t := range issued {
-							found = found || strings.Contains(s.Target, t)
+						// Of many tokens the last ones are those that are used.
+						const recent = 50
+						tokens := f.until(toToken, s)
+						for _, t := range tokens[max(0, len(tokens)-recent):] {
+							token := str(t.reply.Get("access_token"))
+							found = found || token != "" && strings.Contains(s.Target, token)
 						}
 						if len(issued) > 0 {
 							want(c, s.at(), !found, "no token in the address", s.Target)
@@ -558,11 +574,7 @@ func authChecks() []check.Check {
 						c.Broken(s.at(), "the parameter client_id", "none")
 					case reg != nil && reg.host == s.host && !isURL(id):
 						// Of several registrations any is good.
-						known := false
-						for _, r := range f.of(toRegister) {
-							known = known || str(r.reply.Get("client_id")) == id
-						}
-						want(c, s.at(), known, "the client_id "+show(reg.reply.Get("client_id")), strconv.Quote(id))
+						want(c, s.at(), f.registered()[id], "the client_id "+show(reg.reply.Get("client_id")), strconv.Quote(id))
 					default:
 						c.Saw()
 					}
@@ -735,9 +747,9 @@ func authChecks() []check.Check {
 				for _, f := range flows(c, authPlain) {
 					for _, s := range f.of(toAuthorize) {
 						challenged := ""
-						for _, m := range f.of(toServer) {
-							if sc := challengeOf(m.exchange)["scope"]; sc != "" && m.First < s.First {
-								challenged = sc
+						for _, m := range slices.Backward(f.until(toServer, s)) {
+							if challenged = challengeOf(m.exchange)["scope"]; challenged != "" {
+								break
 							}
 						}
 						asked := strings.Fields(s.query.Get("scope"))

@@ -142,7 +142,7 @@ func eraChecks() []check.Check {
 						switch {
 						case s.handshake(f.Index) != nil:
 							c.Saw()
-						case Over(s.view.trace) == OverExit && dual(c):
+						case s.view.why == OverExit && dual(c):
 							c.Broken(f, "initialize after a while, as the client speaks both eras", "the end of the client")
 						default:
 							c.NotObserved("the client still waited when the play was over; how long it may is its own choice")
@@ -278,7 +278,7 @@ func eraChecks() []check.Check {
 						switch {
 						case r.retry != nil:
 							c.Saw()
-						case !follows, Over(k.view.trace) != OverExit, k.alive(r.answer):
+						case !follows, k.view.why != OverExit, k.alive(r.answer):
 						default:
 							c.Broken(r.answer, "the request again with the requestState", "the end of the client")
 						}
@@ -449,7 +449,7 @@ func stdioChecks() []check.Check {
 					case closed < 0:
 					case forced:
 						c.Saw()
-					case exited || Over(v.trace) == OverExit:
+					case exited || v.why == OverExit:
 						c.Broken(point(v.trace, closed), "a signal for the server that runs on", "the client left it running")
 					default:
 						c.NotObserved("the client still waited for the server's end when the play was over")
@@ -479,7 +479,7 @@ func stdioChecks() []check.Check {
 					switch {
 					case n > 1:
 						c.Saw()
-					case ended >= 0 && goesOn && (Over(v.trace) == OverIdle || Over(v.trace) == OverTime):
+					case ended >= 0 && goesOn && (v.why == OverIdle || v.why == OverTime):
 						c.Broken(point(v.trace, ended), "another start of the server, as the client had more to ask", "none, though the client runs on")
 					default:
 						c.NotObserved("the client ended with its server")
@@ -510,5 +510,7 @@ func stdioChecks() []check.Check {
 
 // partial reports whether the input, or a body, ended within a message.
 func (v *view) partial(f *check.Frame) bool {
-	return v.trace.Recording.Events[f.Index].Partial
+	e := &v.trace.Recording.Events[f.Index]
+	x := v.numbered[e.Exchange]
+	return e.Partial || x != nil && x.message == f && x.cut()
 }

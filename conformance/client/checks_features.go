@@ -28,23 +28,21 @@ func pagingChecks() []check.Check {
 			ID: "client-cursor-opaque", Title: "cursors come back as they were given", Layer: check.Feature,
 			Requirements: []string{"legacy/pagination-opaque-cursor", "modern/page-cursor-opaque"},
 			Judge: func(c *check.Case) {
-				eachPage(c, func(k *talk, f *check.Frame, given []string) {
+				eachPage(c, func(k *talk, f *check.Frame, p page) {
 					cursor, ok := f.Params.Get("cursor").Str()
 					if !ok || f.Params.Get("cursor") == nil {
 						return
 					}
-					for _, g := range given {
-						if g == cursor {
-							c.Saw()
-							return
-						}
+					if p.given[cursor] {
+						c.Saw()
+						return
 					}
-					if k.givenElsewhere(cursor) || k.ended(f) { // judged by themselves
+					if k.givenElsewhere(cursor) || p.ended { // judged by themselves
 						return
 					}
 					expected := "a cursor that the server gave"
-					if len(given) > 0 {
-						expected = "the cursor " + show(wire.Quote(given[len(given)-1]))
+					if len(p.given) > 0 {
+						expected = "the cursor " + show(wire.Quote(p.newest))
 					}
 					c.Broken(f, expected, show(f.Params.Get("cursor")))
 				})
@@ -54,16 +52,14 @@ func pagingChecks() []check.Check {
 			ID: "client-cursor-of-session", Title: "cursors of one session are not used in another", Layer: check.Feature,
 			Requirements: []string{"legacy/pagination-cursor-not-persisted"},
 			Judge: func(c *check.Case) {
-				eachPage(c, func(k *talk, f *check.Frame, given []string) {
+				eachPage(c, func(k *talk, f *check.Frame, p page) {
 					cursor, ok := f.Params.Get("cursor").Str()
 					if !ok || f.Params.Get("cursor") == nil || len(cursor) < 4 { // "" and "1" may come by chance
 						return
 					}
-					for _, g := range given {
-						if g == cursor {
-							c.Saw()
-							return
-						}
+					if p.given[cursor] {
+						c.Saw()
+						return
 					}
 					want(c, f, !k.givenElsewhere(cursor), "a cursor of this session", "one of another session: "+show(f.Params.Get("cursor")))
 				})
@@ -87,9 +83,9 @@ func pagingChecks() []check.Check {
 			ID: "client-list-end", Title: "a page without a cursor is the last one", Layer: check.Feature,
 			Requirements: []string{"legacy/pagination-missing-next-is-end", "modern/page-absent-cursor-ends"},
 			Judge: func(c *check.Case) {
-				eachPage(c, func(k *talk, f *check.Frame, given []string) {
+				eachPage(c, func(k *talk, f *check.Frame, p page) {
 					switch {
-					case f.Params.Get("cursor") != nil && k.ended(f) && !slices.Contains(given, str(f.Params.Get("cursor"))) && !k.givenElsewhere(str(f.Params.Get("cursor"))):
+					case f.Params.Get("cursor") != nil && p.ended && !p.given[str(f.Params.Get("cursor"))] && !k.givenElsewhere(str(f.Params.Get("cursor"))):
 						c.Broken(f, "no page after one without nextCursor", "a request with cursor "+show(f.Params.Get("cursor")))
 					case f.Params.Get("cursor") == nil:
 						c.Saw()
@@ -186,62 +182,11 @@ func isList(method string) bool {
 	return strings.HasSuffix(method, "/list") && method != "roots/list"
 }
 
-// eachPage calls fn for every request for a page, with the cursors that the
-// server gave for that list before, in this conversation.
-func eachPage(c *check.Case, fn func(k *talk, f *check.Frame, given []string)) {
-	for _, k := range talks(c) {
-		for _, f := range k.requests("") {
-			if isList(f.Method) {
-				fn(k, f, k.given(f.Method, f.Index))
-			}
-		}
-	}
-}
-
-// given are the cursors of a list that the server gave before an event.
-func (k *talk) given(method string, before int) []string {
-	var out []string
-	for _, f := range k.requests(method) {
-		a := k.answers[f]
-		if cursor, ok := nextCursor(a); ok && a.Index < before {
-			out = append(out, cursor)
-		}
-	}
-	return out
-}
-
-// ended reports whether the last page of that list before a request was the end
-// of it.
-func (k *talk) ended(req *check.Frame) bool {
-	var last *check.Frame
-	for _, f := range k.requests(req.Method) {
-		if a := k.answers[f]; a.OK() && a.Index < req.Index {
-			last = a
-		}
-	}
-	return last != nil && last.Result.Get("nextCursor") == nil
-}
-
 func nextCursor(a *check.Frame) (string, bool) {
 	if !a.OK() || a.Result.Get("nextCursor") == nil {
 		return "", false
 	}
 	return a.Result.Get("nextCursor").Str()
-}
-
-// givenElsewhere reports whether another conversation of the recording, or one
-// for another list, holds that cursor.
-func (k *talk) givenElsewhere(cursor string) bool {
-	for _, other := range k.view.talks {
-		for _, f := range other.requests("") {
-			if other != k && isList(f.Method) {
-				if got, ok := nextCursor(other.answers[f]); ok && got == cursor {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // judgePages judges how a client goes on after pages whose cursor is of a kind.
@@ -261,24 +206,24 @@ func judgePages(c *check.Case, kind func(cursor string) bool, expected string) {
 		c.NotObserved("the client reads no list of several pages to its end")
 		return
 	}
+	type asking struct{ method, cursor string }
 	for _, k := range talks(c, scriptOddPages, scriptEmptyCursor) {
+		last, lastOf := map[asking]int{}, map[string]int{} // events of the last requests
+		for _, f := range k.requests("") {
+			if cursor := f.Params.Get("cursor"); cursor != nil {
+				last[asking{f.Method, str(cursor)}], lastOf[f.Method] = f.Index, f.Index
+			}
+		}
 		for _, f := range k.requests("") {
 			a := k.answers[f]
 			cursor, ok := nextCursor(a)
 			if !ok || !isList(f.Method) || !kind(cursor) {
 				continue
 			}
-			asked, given := false, false
-			for _, g := range k.requests(f.Method) {
-				if g.Index > a.Index && g.Params.Get("cursor") != nil {
-					given = true
-					asked = asked || str(g.Params.Get("cursor")) == cursor
-				}
-			}
 			switch {
-			case asked:
+			case last[asking{f.Method, cursor}] > a.Index:
 				c.Saw()
-			case given: // with another cursor: judged by itself
+			case lastOf[f.Method] > a.Index: // with another cursor: judged by itself
 			case k.settled(a):
 				c.Broken(a, expected, "no such request")
 			}
@@ -289,7 +234,7 @@ func judgePages(c *check.Case, kind func(cursor string) bool, expected string) {
 // settled reports whether the client had the time to go on after a message: it
 // ended by itself, asked for something else, or was silent.
 func (k *talk) settled(a *check.Frame) bool {
-	switch Over(k.view.trace) {
+	switch k.view.why {
 	case OverExit, OverIdle, OverTime:
 		return true
 	}
@@ -343,10 +288,8 @@ func featureChecks() []check.Check {
 							c.Saw()
 							continue
 						}
-						for listed := range k.tools(f.Index) {
-							if strings.EqualFold(listed, name) {
-								c.Broken(f, "the name "+strconv.Quote(listed), strconv.Quote(name))
-							}
+						if listed := k.likeTool(name, f.Index); listed != "" {
+							c.Broken(f, "the name "+strconv.Quote(listed), strconv.Quote(name))
 						}
 					}
 				}
@@ -588,23 +531,25 @@ func featureChecks() []check.Check {
 				// What the client cancelled is answered all the same. Our own
 				// pings tell whether it lives, or what it does next.
 				for _, k := range talks(c, scriptSilence) {
+					said, pinged := -1, -1 // the last ones before the end of the play
+					for _, l := range k.lines {
+						switch {
+						case l.Index > k.view.over():
+						case !l.FromServer:
+							said = l.Index
+						case l.Method == "ping":
+							pinged = l.Index
+						}
+					}
 					eachCancelOf(k, func(f, req *check.Frame) {
 						a := k.answers[req]
 						if req == nil || a == nil || a.Index < f.Index {
 							return
 						}
-						lives, asked := false, false
-						for _, l := range k.lines {
-							if l.Index <= a.Index || l.Index > k.view.over() {
-								continue
-							}
-							asked = asked || l.FromServer && l.Method == "ping"
-							lives = lives || !l.FromServer
-						}
 						switch {
-						case lives:
+						case said > a.Index:
 							c.Saw()
-						case asked && k.view.end() < 0 && Over(k.view.trace) != OverExit:
+						case pinged > a.Index && k.view.end() < 0 && k.view.why != OverExit:
 							c.Broken(a, "a client that goes on working", "it answered nothing any more")
 						}
 					})
@@ -647,39 +592,6 @@ func featureChecks() []check.Check {
 
 var levels = map[string]bool{"debug": true, "info": true, "notice": true, "warning": true, "error": true, "critical": true, "alert": true, "emergency": true}
 
-// tools are the tools that the server listed before an event, by name.
-func (k *talk) tools(before int) map[string]wire.Raw {
-	out := map[string]wire.Raw{}
-	for _, f := range k.requests("tools/list") {
-		if a := k.answers[f]; a.OK() && a.Index < before {
-			for t := range a.Result.Get("tools").Elems() {
-				out[str(t.Get("name"))] = t
-			}
-		}
-	}
-	return out
-}
-
-// tool is a tool as the server listed it last, nil where it did not.
-func (k *talk) tool(name string, before int) wire.Raw {
-	for _, f := range slices.Backward(k.requests("tools/list")) {
-		a := k.answers[f]
-		if !a.OK() || a.Index >= before {
-			continue
-		}
-		var tool wire.Raw
-		for t := range a.Result.Get("tools").Elems() {
-			if str(t.Get("name")) == name {
-				tool = t
-			}
-		}
-		if tool != nil {
-			return tool
-		}
-	}
-	return nil
-}
-
 // eachProgress calls fn for every notification of progress of the client, with
 // the request of the server whose token it names and the answer to that.
 func eachProgress(c *check.Case, fn func(f, owner, answer *check.Frame)) {
@@ -712,12 +624,6 @@ func eachCancelOf(k *talk, fn func(f, req *check.Frame)) {
 		if f.Method != cancelled {
 			continue
 		}
-		var req *check.Frame
-		for _, r := range k.requests("") {
-			if r.Index < f.Index && wire.Equal(r.ID, f.Params.Get("requestId")) {
-				req = r
-			}
-		}
-		fn(f, req)
+		fn(f, k.named(f))
 	}
 }

@@ -207,7 +207,7 @@ func rejects(id, title, requirement, kind string) check.Check {
 		Judge: func(c *check.Case) {
 			for _, k := range talks(c) {
 				any := false
-				for _, t := range k.tools(1 << 30) {
+				for _, t := range k.tools() {
 					any = any || designationFault(t) == kind
 				}
 				if !any {

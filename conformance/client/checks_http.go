@@ -3,6 +3,7 @@ package client
 import (
 	"net/url"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -75,8 +76,7 @@ func httpChecks() []check.Check {
 			Requirements: []string{"legacy/http-post-single-message", "modern/jsonrpc-single-object-frames"}, Transports: onHTTP,
 			Judge: func(c *check.Case) {
 				eachCall(c, func(x *exchange) {
-					// A body that ended early was cut by a client that left.
-					if x.Method == "POST" && len(x.Body) > 0 && x.message != nil && !x.view.partial(x.message) {
+					if x.Method == "POST" && len(x.Body) > 0 && x.message != nil {
 						want(c, x.at(), x.message.Value.Kind() == wire.KindObject, "a body that is one JSON object", bodyShown(x))
 					}
 				})
@@ -87,7 +87,7 @@ func httpChecks() []check.Check {
 			Requirements: []string{"legacy/http-post-body-forms"},
 			Judge: func(c *check.Case) {
 				eachCall(c, func(x *exchange) {
-					if x.Method != "POST" || x.message == nil || x.view.partial(x.message) {
+					if x.Method != "POST" || x.message == nil {
 						return
 					}
 					replies, others := 0, 0
@@ -233,7 +233,7 @@ func httpChecks() []check.Check {
 					case open == nil:
 					case deleted:
 						c.Saw()
-					case Over(v.trace) == OverExit:
+					case v.why == OverExit:
 						c.Broken(open.at(), "a DELETE with the session id", "none")
 					}
 				}
@@ -281,7 +281,7 @@ func httpChecks() []check.Check {
 						posted = true
 						want(c, x.at(), x.Target == named, "a POST to "+named, x.Target)
 					}
-					if stream != nil && !posted && stream == v.whole[len(v.whole)-1] && (Over(v.trace) == OverExit || Over(v.trace) == OverIdle) {
+					if stream != nil && !posted && stream == v.whole[len(v.whole)-1] && (v.why == OverExit || v.why == OverIdle) {
 						c.Broken(stream.at(), "initialize at "+named, "nothing")
 					}
 				}
@@ -365,8 +365,10 @@ func httpChecks() []check.Check {
 							if k.answers[f] != nil {
 								continue
 							}
-							for _, g := range k.requests(f.Method) {
-								if g.Index > f.Index && sameButMeta(f.Params, g.Params) {
+							all := k.requests(f.Method)
+							from := before(all, f.Index+1)
+							for _, g := range all[from:min(from+near, len(all))] {
+								if sameButMeta(f.Params, g.Params) {
 									want(c, g, !wire.Equal(f.ID, g.ID), "an id other than "+show(f.ID), "the same")
 								}
 							}
@@ -401,19 +403,6 @@ func resolved(stream *exchange, reference string) string {
 		return reference
 	}
 	return to.RequestURI()
-}
-
-// toOld reports whether a POST belongs to the old transport, on which nothing is
-// said of its headers: a stream has named its address.
-func (x *exchange) toOld() bool {
-	for _, s := range x.view.whole {
-		for _, m := range s.Messages {
-			if m.Event == "endpoint" && s.First < x.First && resolved(s, strings.TrimSpace(string(m.Data))) == x.Target {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // accepts judges the Accept header of a request.
@@ -470,12 +459,8 @@ func afterOpen(c *check.Case, fn func(agreed string, x *exchange)) {
 			}
 			if x.opens() {
 				agreed = ""
-				for _, k := range v.talks {
-					for f, a := range k.answers {
-						if f == x.message && a.OK() {
-							agreed, from = str(a.Result.Get("protocolVersion")), a.Index
-						}
-					}
+				if a := v.answers()[x.message]; a.OK() {
+					agreed, from = str(a.Result.Get("protocolVersion")), a.Index
 				}
 				continue
 			}
@@ -496,11 +481,8 @@ func resumes(c *check.Case, script string, fn func(v *view, broken *exchange, id
 			}
 			id, replied := "", false
 			rec := v.trace.Recording
-			for i := x.First; i <= x.Last; i++ {
+			for _, i := range v.eventsOf[x.Number] {
 				e := &rec.Events[i]
-				if e.Exchange != x.Number {
-					continue
-				}
 				if name, value, ok := e.Header(); ok && e.Kind == transcript.KindSSE && name == "id" {
 					id = value
 				}
@@ -513,7 +495,7 @@ func resumes(c *check.Case, script string, fn func(v *view, broken *exchange, id
 			if id == "" || replied || x.Closed {
 				continue
 			}
-			if resumed(v, x) == nil && Over(v.trace) == OverExit && !slices.ContainsFunc(v.calls, func(g *exchange) bool { return g.First > x.Last }) {
+			if resumed(v, x) == nil && v.why == OverExit && v.calls[len(v.calls)-1].First <= x.Last {
 				c.NotObserved("the client left when its stream had broken")
 				continue
 			}
@@ -524,10 +506,9 @@ func resumes(c *check.Case, script string, fn func(v *view, broken *exchange, id
 
 // resumed is the first GET with a Last-Event-ID after a stream had ended.
 func resumed(v *view, broken *exchange) *exchange {
-	for _, x := range v.calls {
-		if x.Method == "GET" && x.First > broken.Last && x.Header["last-event-id"] != nil {
-			return x
-		}
+	i := sort.Search(len(v.resuming), func(i int) bool { return v.resuming[i].First > broken.Last })
+	if i < len(v.resuming) {
+		return v.resuming[i]
 	}
 	return nil
 }
@@ -541,9 +522,9 @@ func retryOf(x *exchange) time.Duration {
 		}
 	}
 	if text == "" {
-		for i := x.First; i <= x.Last; i++ {
+		for _, i := range x.view.eventsOf[x.Number] {
 			e := &x.view.trace.Recording.Events[i]
-			if name, value, ok := e.Header(); ok && e.Exchange == x.Number && e.Kind == transcript.KindSSE && name == "retry" {
+			if name, value, ok := e.Header(); ok && e.Kind == transcript.KindSSE && name == "retry" {
 				text = value
 			}
 		}
@@ -579,7 +560,7 @@ func asFar(c *check.Case, script string) {
 				last = f
 			}
 		}
-		switch why := Over(v.trace); {
+		switch why := v.why; {
 		case len(missing) == 0:
 			c.Saw()
 		case last == nil:

@@ -16,29 +16,6 @@ type round struct {
 	retry       *check.Frame // nil where none came
 }
 
-// rounds finds the rounds of a conversation.
-func (k *talk) rounds() []round {
-	var out []round
-	taken := map[*check.Frame]bool{}
-	for _, req := range k.requests("") {
-		a := k.answers[req]
-		if !a.OK() || str(a.Result.Get("resultType")) != "input_required" {
-			continue
-		}
-		r := round{req: req, answer: a}
-		// The retry is the next request for the same that brings something.
-		for _, f := range k.requests(req.Method) {
-			if f.Index > a.Index && !taken[f] && brings(f) && sameTarget(f, req) {
-				r.retry = f
-				taken[f] = true
-				break
-			}
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
 func brings(f *check.Frame) bool {
 	return f.Params.Get("inputResponses") != nil || f.Params.Get("requestState") != nil
 }
@@ -172,24 +149,28 @@ func inputChecks() []check.Check {
 			Judge: func(c *check.Case) {
 				for _, k := range talks(c) {
 					retries := map[*check.Frame]bool{}
-					states := map[string]bool{}
-					any := false
+					first := map[string]int{} // events of the first wishes for input, by what was asked for
 					for _, r := range k.rounds() {
-						any = true
 						if r.retry != nil {
 							retries[r.retry] = true
 						}
-						if s, ok := r.answer.Result.Get("requestState").Str(); ok && len(s) > 0 {
-							states[s] = true
+						if at, there := first[targetKey(r.req)]; !there || r.answer.Index < at {
+							first[targetKey(r.req)] = r.answer.Index
 						}
 					}
-					if !any {
+					if len(first) == 0 {
 						continue
+					}
+					// Whoever retries may do so again: a request could also be the
+					// retry of one that another retry belongs to.
+					wanted := func(f *check.Frame) bool {
+						at, there := first[targetKey(f)]
+						return there && at < f.Index
 					}
 					for _, f := range k.requests("") {
 						switch {
 						case retries[f]:
-						case brings(f) && !k.retriesSomething(f):
+						case brings(f) && !wanted(f):
 							c.Broken(f, "no input or state outside of a retry", "params "+show(f.Params))
 						default:
 							c.Saw()
@@ -203,16 +184,20 @@ func inputChecks() []check.Check {
 			Requirements: []string{"modern/result-type-absent-is-complete"},
 			Judge: func(c *check.Case) {
 				for _, k := range talks(c, scriptUntyped) {
+					brought := map[string][]*check.Frame{}
+					for _, f := range k.requests("") {
+						if brings(f) {
+							brought[f.Method] = append(brought[f.Method], f)
+						}
+					}
 					for _, f := range k.requests("") {
 						a := k.answers[f]
 						if !a.OK() || a.Result.Get("resultType") != nil {
 							continue
 						}
-						for _, g := range k.requests(f.Method) {
-							if g.Index > a.Index && brings(g) {
-								c.Broken(g, "no retry, as the result is complete", "one")
-								return
-							}
+						if g := after(brought[f.Method], a.Index); g != nil {
+							c.Broken(g, "no retry, as the result is complete", "one")
+							return
 						}
 						if f.Method == callTool || k.alive(a) {
 							c.Saw()
@@ -222,18 +207,6 @@ func inputChecks() []check.Check {
 			},
 		},
 	}
-}
-
-// retriesSomething reports whether a request could be the retry of some request
-// that wanted input, also of one that another retry belongs to: whoever retries
-// may do so again.
-func (k *talk) retriesSomething(f *check.Frame) bool {
-	for _, r := range k.rounds() {
-		if r.answer.Index < f.Index && sameTarget(r.req, f) {
-			return true
-		}
-	}
-	return false
 }
 
 // plural is a number with its noun.

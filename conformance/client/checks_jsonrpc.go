@@ -7,7 +7,6 @@ import (
 
 	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/check"
-	"github.com/goldwire/goldwire/conformance/transcript"
 	"github.com/goldwire/goldwire/runtime/revision"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -484,72 +483,6 @@ func uniqueIDs(c *check.Case, k *talk) {
 	}
 }
 
-// over is the event by which a request without an answer was given up or
-// lost: its cancellation, or the end of its HTTP exchange; -1 for none.
-func (k *talk) over(req *check.Frame) int {
-	for _, f := range k.lines {
-		if !f.FromServer && f.Method == cancelled && f.Index > req.Index && wire.Equal(f.Params.Get("requestId"), req.ID) {
-			return f.Index
-		}
-	}
-	n := req.Trace.Recording.Events[req.Index].Exchange
-	if n == 0 {
-		return -1
-	}
-	for i := req.Index; i < len(req.Trace.Recording.Events); i++ {
-		e := &req.Trace.Recording.Events[i]
-		if e.Exchange == n && (e.Kind == transcript.KindEnd || e.Kind == transcript.KindError || e.Kind == transcript.KindStatus && e.Status() != 200) {
-			return i
-		}
-	}
-	return -1
-}
-
-// refusedByHTTP reports whether a request got an error of HTTP, as for a token,
-// and none of the server.
-func (k *talk) refusedByHTTP(req *check.Frame) bool {
-	n := req.Trace.Recording.Events[req.Index].Exchange
-	if n == 0 || k.answers[req] != nil {
-		return false
-	}
-	for _, x := range k.view.whole {
-		if x.Number == n {
-			return x.Status >= 400
-		}
-	}
-	return false
-}
-
-// unanswered reports whether a request of the server was left without an
-// answer.
-func (k *talk) unanswered() bool {
-	for _, f := range k.lines {
-		if f.FromServer && f.Kind == check.KindRequest && k.replies[f] == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// unansweredThough reports whether one of the server's requests has no answer
-// although the client had the time, and answered one that came after all of
-// them.
-func (k *talk) unansweredThough(asked []*check.Frame, last *check.Frame) bool {
-	missing := false
-	for _, f := range asked {
-		missing = missing || k.replies[f] == nil
-	}
-	if !missing {
-		return false
-	}
-	for _, f := range k.lines {
-		if f.FromServer && f.Kind == check.KindRequest && f.Index > last.Index && k.replies[f] != nil && k.replies[f].At-last.At >= enough {
-			return true
-		}
-	}
-	return false
-}
-
 // answeredOnce judges that the client answered what our server asked, and not
 // twice.
 func answeredOnce(c *check.Case, k *talk) {
@@ -586,16 +519,6 @@ const enough = 100 * time.Millisecond
 // simple are methods that a client answers at once, without asking anybody.
 func simple(method string) bool {
 	return method == "ping" || method == noSuchMethod || method == "roots/list"
-}
-
-// cancelledBy is the cancellation of the server for one of its requests.
-func (k *talk) cancelledBy(req *check.Frame) *check.Frame {
-	for _, f := range k.lines {
-		if f.FromServer && f.Method == cancelled && wire.Equal(f.Params.Get("requestId"), req.ID) {
-			return f
-		}
-	}
-	return nil
 }
 
 // refused judges that a request of the server was answered by an error, and
@@ -653,49 +576,60 @@ func (k *talk) pings(step string) (before, after *check.Frame) {
 // these requests and their answers.
 func batches(c *check.Case, fn func(k *talk, batch *check.Frame, asked, replies []*check.Frame)) {
 	for _, k := range talks(c) {
-		for _, line := range k.view.lines {
-			if !line.FromServer || line.Kind != check.KindArray {
+		last := -1
+		for _, f := range k.sides[1] {
+			batch := k.view.arrays[f.Index]
+			if batch == nil || f.Index == last {
 				continue
 			}
-			var asked, replies []*check.Frame
-			for _, f := range k.lines {
-				if f.Index == line.Index && f.Kind == check.KindRequest {
-					asked = append(asked, f)
-					if r := k.replies[f]; r != nil {
-						replies = append(replies, r)
-					}
+			last = f.Index
+			asked := k.index().members[f.Index]
+			var replies []*check.Frame
+			for _, f := range asked {
+				if r := k.replies[f]; r != nil {
+					replies = append(replies, r)
 				}
 			}
-			fn(k, line, asked, replies)
+			fn(k, batch, asked, replies)
 		}
 	}
 }
 
 // afterArrays calls fn for every array of the server of some kind, with the
-// lines of the client up to its next answer to a ping, and whether that came.
+// lines of the client up to its next answer to a ping or to another such array,
+// and whether that answer came.
 func afterArrays(c *check.Case, is func(batch *check.Frame) bool, fn func(batch *check.Frame, next []*check.Frame, alive bool)) {
+	looked := map[*view]bool{}
 	for _, k := range talks(c) {
-		frames := k.view.lines
-		for i, line := range frames {
-			if !line.FromServer || line.Kind != check.KindArray || !is(line) {
-				continue
+		if looked[k.view] {
+			continue
+		}
+		looked[k.view] = true
+		var batch *check.Frame
+		var next []*check.Frame
+		ping := ""
+		over := func(alive bool) {
+			if batch != nil {
+				fn(batch, next, alive)
 			}
-			var next []*check.Frame
-			ping, alive := "", false
-			for _, f := range frames[i+1:] {
-				if f.FromServer {
-					if f.Method == "ping" && ping == "" {
-						ping = idKey(f.ID)
-					}
-					continue
+			batch, next, ping = nil, nil, ""
+		}
+		for _, f := range k.view.lines {
+			switch {
+			case f.FromServer && f.Kind == check.KindArray && is(f):
+				over(false)
+				batch = f
+			case batch == nil:
+			case f.FromServer:
+				if f.Method == "ping" && ping == "" {
+					ping = idKey(f.ID)
 				}
-				if ping != "" && f.Kind == check.KindResponse && f.ID != nil && idKey(f.ID) == ping {
-					alive = true
-					break
-				}
+			case ping != "" && f.Kind == check.KindResponse && f.ID != nil && idKey(f.ID) == ping:
+				over(true)
+			default:
 				next = append(next, f)
 			}
-			fn(line, next, alive)
 		}
+		over(false)
 	}
 }

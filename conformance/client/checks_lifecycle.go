@@ -2,6 +2,7 @@ package client
 
 import (
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -152,7 +153,7 @@ func lifecycleChecks() []check.Check {
 					case k.ready != nil || k.wentOn():
 						c.Saw()
 						return
-					case k.view.end() >= 0 || Over(k.view.trace) == OverExit:
+					case k.view.end() >= 0 || k.view.why == OverExit:
 						left = k.open
 					}
 				}
@@ -349,7 +350,7 @@ func lifecycleChecks() []check.Check {
 						if f.Kind != check.KindRequest || k.answers[f] != nil || f.Method == "ping" {
 							continue
 						}
-						if k.over(f) >= 0 || k.view.end() >= 0 || Over(k.view.trace) == OverExit || k.laterThan(f, time.Second) != nil {
+						if k.over(f) >= 0 || k.view.end() >= 0 || k.view.why == OverExit || k.laterThan(f, time.Second) != nil {
 							c.Saw()
 						} else {
 							c.NotObserved("the client still waited for an answer to " + f.Method + " when the play was over; how long it may is its operator's choice")
@@ -449,15 +450,6 @@ func hasCapability(caps wire.Raw, path string) bool {
 	return !isBool || b
 }
 
-// knewBefore reports whether the client had the answer to a discovery before
-// it sent f.
-func (k *talk) knewBefore(f *check.Frame) bool {
-	return slices.ContainsFunc(k.requests(discover), func(d *check.Frame) bool {
-		a := k.answers[d]
-		return a.OK() && a.Index < f.Index
-	})
-}
-
 // declares reports whether the client declared in its initialize what a request
 // of the server belongs to.
 func (k *talk) declares(method string) bool {
@@ -474,25 +466,12 @@ func (k *talk) wentOn() bool {
 	})
 }
 
-// alive reports whether the client said something after a message.
-func (k *talk) alive(after *check.Frame) bool {
-	return slices.ContainsFunc(k.said(), func(f *check.Frame) bool { return f.Index > after.Index })
-}
-
-// cancellation is the client's cancellation of one of its requests.
-func (k *talk) cancellation(req *check.Frame) *check.Frame {
-	for _, f := range k.said() {
-		if f.Method == cancelled && f.Index > req.Index && looseKey(f.Params.Get("requestId")) == looseKey(req.ID) {
-			return f
-		}
-	}
-	return nil
-}
-
 // laterThan is the first request of the client that long after another one.
 func (k *talk) laterThan(req *check.Frame, d time.Duration) *check.Frame {
-	for _, f := range k.requests("") {
-		if f.Index > req.Index && f.At-req.At >= d && f.Method != "ping" {
+	all := k.requests("")
+	from := sort.Search(len(all), func(i int) bool { return all[i].Index > req.Index && all[i].At-req.At >= d })
+	for _, f := range all[from:] {
+		if f.Method != "ping" {
 			return f
 		}
 	}
@@ -502,13 +481,19 @@ func (k *talk) laterThan(req *check.Frame, d time.Duration) *check.Frame {
 // again is the first request of the client that asks for the same as another
 // one, that long after it.
 func (k *talk) again(req *check.Frame, d time.Duration) *check.Frame {
-	for _, f := range k.requests(req.Method) {
-		if f.Index > req.Index && f.At-req.At >= d && k.answers[req] == nil && sameButMeta(f.Params, req.Params) {
+	all := k.requests(req.Method)
+	from := sort.Search(len(all), func(i int) bool { return all[i].Index > req.Index && all[i].At-req.At >= d })
+	for _, f := range all[from:min(from+near, len(all))] {
+		if k.answers[req] == nil && sameButMeta(f.Params, req.Params) {
 			return f
 		}
 	}
 	return nil
 }
+
+// near is how many requests by one method are compared with another one: what
+// asks for the same again does so soon.
+const near = 100
 
 // sameButMeta compares params without what differs from request to request.
 func sameButMeta(a, b wire.Raw) bool {

@@ -117,12 +117,12 @@ func taskChecks() []check.Check {
 			Judge: func(c *check.Case) {
 				for _, k := range talks(c) {
 					for _, m := range []string{"sampling/createMessage", "elicitation/create"} {
+						plain := k.plainAnswer(m)
 						for _, req := range k.asked(m) {
 							a := k.replies[req]
 							if req.Params.Get("task") == nil || a == nil || k.makesTasks(m) || !k.declares(m) {
 								continue
 							}
-							plain := k.plainAnswer(m)
 							if a.Failed() && plain.Failed() {
 								continue // it refuses without a task, too
 							}
@@ -211,7 +211,7 @@ func taskChecks() []check.Check {
 					panic(err)
 				}
 				for _, k := range talks(c) {
-					methods := map[string]string{}
+					methods, from := map[string]string{}, map[string]int{} // by task; from is the event of its result
 					for _, f := range k.lines {
 						if f.FromServer && f.Kind == check.KindRequest && isTask(k.replies[f]) {
 							methods[str(k.replies[f].Result.Get("task").Get("taskId"))] = f.Method
@@ -227,10 +227,14 @@ func taskChecks() []check.Check {
 							continue
 						}
 						fits(c, a, p.Result(methods[id], a.Result))
-						for _, get := range k.asked("tasks/get") {
-							if g := k.replies[get]; str(get.Params.Get("taskId")) == id && get.Index > a.Index && g.OK() {
-								want(c, g, final(str(g.Result.Get("status"))), "a final status after the result", show(g.Result.Get("status")))
-							}
+						if at, again := from[id]; !again || a.Index < at {
+							from[id] = a.Index
+						}
+					}
+					for _, get := range k.asked("tasks/get") {
+						g := k.replies[get]
+						if at, there := from[str(get.Params.Get("taskId"))]; there && get.Index > at && g.OK() {
+							want(c, g, final(str(g.Result.Get("status"))), "a final status after the result", show(g.Result.Get("status")))
 						}
 					}
 				}
@@ -397,16 +401,6 @@ func (q question) method() string {
 		return ""
 	}
 	return q.frame.Method
-}
-
-// replied is the request of the server that a response of the client answers.
-func (k *talk) replied(a *check.Frame) question {
-	for req, r := range k.replies {
-		if r == a {
-			return question{req}
-		}
-	}
-	return question{}
 }
 
 // makesTasks reports whether the client declared that it makes tasks of a

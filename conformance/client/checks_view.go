@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/goldwire/goldwire/conformance/check"
@@ -41,6 +42,22 @@ type view struct {
 	whole []*exchange     // those of both eras, and those that are of none
 	lines []*check.Frame  // of both sides and eras, those of other traffic left out
 	ways  map[string]bool // paths that messages were sent to
+
+	// What checks look up in the recording, see outline.
+	numbered  map[int]*exchange    // those of whole, by number
+	eventsOf  map[int][]int        // the events of an exchange
+	ends      map[int][]int        // those by which it was over for a request
+	resuming  []*exchange          // GET requests with a Last-Event-ID
+	endpoints map[string]int       // one more than the event at which a stream named an address
+	arrays    map[int]*check.Frame // lines that are arrays, by event
+	notes     map[string]bool
+	why       string // see Over
+	overAt    int
+	endAt     int
+
+	flow    func() *authFlow // see flows
+	cursors func() map[string][]*talk
+	answers func() map[*check.Frame]*check.Frame // of all talks
 }
 
 // talk is one conversation of client and server: a process, a session, or, in
@@ -58,6 +75,9 @@ type talk struct {
 	sides      [2][]*check.Frame         // of lines, those of the client and of the server
 	requestsOf map[string][]*check.Frame // of the client, by method; "" for all
 	askedOf    map[string][]*check.Frame // the proper ones of the server, by method
+
+	index  func() *talkIndex
+	rounds func() []round
 }
 
 // exchange is one HTTP request of the client.
@@ -75,9 +95,21 @@ type exchange struct {
 func (x *exchange) own() bool { return strings.HasPrefix(x.Target, "/") }
 
 // ours reports whether it belongs to the traffic with the server: it carries a
-// message, or goes where messages go.
+// message, or goes where messages go. One whose body was cut tells nothing, as
+// nobody knows what it would have been.
 func (x *exchange) ours() bool {
-	return x.own() && x.Method != "" && (x.message != nil || x.view.ways[x.path])
+	return x.own() && x.Method != "" && (x.message != nil || x.view.ways[x.path]) && !x.cut()
+}
+
+// cut reports whether the client left before its body had ended.
+func (x *exchange) cut() bool {
+	if m := x.message; m != nil && (m.Value != nil || x.view.trace.Recording.Events[m.Index].Partial) {
+		return m.Value == nil
+	}
+	if length, err := strconv.Atoi(x.Header.Get("content-length")); err == nil {
+		return length > len(x.Body)
+	}
+	return x.message == nil && x.Method == "POST" && x.Status == 0 && (x.Closed || x.Err != "")
 }
 
 // at is a frame that points at the first line of the exchange.
@@ -232,6 +264,8 @@ func newView(t *check.Trace, modern bool) *view {
 		}
 	}
 	v.split(kept, modern)
+	v.outline()
+	v.flow, v.cursors, v.answers = sync.OnceValue(v.newFlow), sync.OnceValue(v.newCursors), sync.OnceValue(v.newAnswers)
 	return v
 }
 
@@ -267,10 +301,7 @@ func (v *view) split(frames []*check.Frame, modern bool) {
 		key := ""
 		switch n := rec.Events[f.Index].Exchange; {
 		case n == 0:
-			at := 0
-			for at < len(starts) && starts[at] < f.Index {
-				at++
-			}
+			at, _ := slices.BinarySearch(starts, f.Index)
 			key = strconv.Itoa(at)
 		case !modern:
 			if key = sessions[n]; key == "" {
@@ -291,6 +322,7 @@ func (v *view) split(frames []*check.Frame, modern bool) {
 	for _, k := range v.talks {
 		k.match()
 		k.sort()
+		k.index, k.rounds = sync.OnceValue(k.newIndex), sync.OnceValue(k.newRounds)
 	}
 }
 
@@ -324,15 +356,14 @@ func (k *talk) match() {
 			}
 			// The answer that came on the stream of its request goes before.
 			for _, at := range []int{n, 0} {
-				reqs := open[key{idKey(f.ID), !f.FromServer, at}]
-				found := false
-				for _, req := range reqs {
-					if table[req] == nil {
-						table[req], found = f, true
-						break
-					}
+				of := key{idKey(f.ID), !f.FromServer, at}
+				reqs := open[of]
+				for len(reqs) > 0 && table[reqs[0]] != nil {
+					reqs = reqs[1:]
 				}
-				if found {
+				open[of] = reqs
+				if len(reqs) > 0 {
+					table[reqs[0]] = f
 					break
 				}
 			}
@@ -380,19 +411,6 @@ func (k *talk) asked(method string) []*check.Frame { return slices.Clip(k.askedO
 
 // proper reports whether a message says that it is JSON-RPC 2.0.
 func proper(f *check.Frame) bool { return str(f.Value.Get("jsonrpc")) == "2.0" }
-
-// offered is what the server declared in this conversation, nil where it never
-// said so.
-func (k *talk) offered() wire.Raw {
-	for _, f := range k.lines {
-		if !f.FromServer && (f.Method == initialize || f.Method == discover) {
-			if caps := k.answers[f]; caps != nil && caps.Result.Get("capabilities").Kind() == wire.KindObject {
-				return caps.Result.Get("capabilities")
-			}
-		}
-	}
-	return nil
-}
 
 // caps are what the client declared in its initialize.
 func (k *talk) caps() wire.Raw {
@@ -477,46 +495,6 @@ func want(c *check.Case, f *check.Frame, ok bool, expected, observed string) {
 	} else {
 		c.Broken(f, expected, observed)
 	}
-}
-
-// noted reports whether the recording holds a remark.
-func (v *view) noted(text string) bool {
-	for i := range v.trace.Recording.Events {
-		if e := &v.trace.Recording.Events[i]; e.Dir == transcript.Note && e.Kind == transcript.KindNote && string(e.Data) == text {
-			return true
-		}
-	}
-	return false
-}
-
-// over is the event at which the play was over, or the last one.
-func (v *view) over() int {
-	rec := v.trace.Recording
-	for i := range rec.Events {
-		if e := &rec.Events[i]; e.Dir == transcript.Note && e.Kind == transcript.KindNote && strings.HasPrefix(string(e.Data), NoteOver) {
-			return i
-		}
-	}
-	return len(rec.Events)
-}
-
-// end is the index of the first event that ended the client's side: it closed
-// the server's input, or exited; -1 where it did neither before the play was
-// over.
-func (v *view) end() int {
-	for i := range v.trace.Recording.Events {
-		e := &v.trace.Recording.Events[i]
-		if e.Dir != transcript.Note {
-			continue
-		}
-		switch {
-		case e.Kind == transcript.KindNote && strings.HasPrefix(string(e.Data), NoteOver) && string(e.Data) != NoteOver+OverExit:
-			return -1
-		case e.Kind == transcript.KindEOF && e.Closed() == transcript.ToServer, e.Kind == transcript.KindExit, e.Kind == transcript.KindSignal:
-			return i
-		}
-	}
-	return -1
 }
 
 func idKey(id wire.Raw) string {
