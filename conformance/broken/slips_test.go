@@ -18,6 +18,9 @@ import (
 
 // TestSlips judges the faults that are made by program.
 func TestSlips(t *testing.T) {
+	if raced && !*all {
+		t.Skip("make test judges these without the race detector")
+	}
 	var slips []broken.Slip
 	harmless := 0
 	revs := check.Revisions()
