@@ -134,13 +134,15 @@ func TestEveryCheckHasABrokenClient(t *testing.T) {
 func TestClientThatNeverSaysItIsReadyIsJudged(t *testing.T) {
 	t.Parallel()
 	rep, err := client.Run(t.Context(), rawTarget(fault{name: "no-initialized"}), client.Options{
-		Revisions: []string{newest}, Transports: []catalogue.Transport{catalogue.Stdio},
+		Revisions: []string{newest}, Transports: []catalogue.Transport{catalogue.Stdio, catalogue.HTTP},
 		Selects: func(k *check.Check, _ string, _ catalogue.Transport) bool { return k.ID == "client-initialized-sent" },
 		Limits:  client.Limits{Idle: slow * 500 * time.Millisecond},
 	})
 	require.NoError(t, err)
-	require.Len(t, rep.Results, 1)
-	require.Equal(t, result.Fail, rep.Results[0].Verdict)
+	require.Len(t, rep.Results, 2)
+	for _, r := range rep.Results {
+		require.Equal(t, result.Fail, r.Verdict, r.Transport)
+	}
 }
 
 // TestSteadyPolling holds that a client that polls at one rhythm is told from one
