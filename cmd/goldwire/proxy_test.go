@@ -89,4 +89,5 @@ var behindProxy = []string{
 	"elicit-mode", "elicit-schema-flat", "form-content-checked", "form-elicitation-no-links", "form-elicitation-no-secrets",
 	"sampling-content-of-revision", "sampling-context-declared", "sampling-tools",
 	"server-request-ids", "server-request-ids-unique", "server-request-shape",
+	"listen-only-asked", // what changes by a call is told where the proxy listens, too
 }
