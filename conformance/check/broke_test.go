@@ -15,6 +15,7 @@ import (
 	"github.com/goldwire/goldwire/conformance/check"
 	"github.com/goldwire/goldwire/conformance/check/checktest"
 	"github.com/goldwire/goldwire/conformance/result"
+	"github.com/goldwire/goldwire/runtime/wire"
 )
 
 // served is driven for a server that wants its streams in hand.
@@ -55,7 +56,7 @@ func TestServerThatStopsIsNoConformingServer(t *testing.T) {
 		reason   string // of the blocked, one of them
 	}{
 		{"exits on a list", `"tools/list"`, exit, "none: it exited with status 7", "tools-list-answered", "it exited with status 7 instead of answering tools/list"},
-		{"exits on a call", `"tools/call"`, exit, "none: it exited with status 7", "unknown-tool", "tools/call was not sent again, as the server never outlived it"},
+		{"exits on a call", `"tools/call"`, exit, "none: it exited with status 7", "unknown-tool", "tools/call was not sent again, as the server ended over it 3 times"},
 		{"exits on an unknown method", `goldwire/no_such`, exit, "none: it exited with status 7", "unknown-method", ""},
 		{"exits on a notification", `goldwire_unknown`, exit, "it exited with status 7 after notifications/goldwire_unknown", "", "it exited with status 7 after notifications/goldwire_unknown"},
 		{"closes its output", `"tools/list"`, closeOutput, "none: it closed its output", "tools-list-answered", "it closed its output instead of answering tools/list"},
@@ -242,6 +243,56 @@ func TestNamedToolsHaveToBeListed(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// TestServerThatEndsOverWrongRequestsAlone holds that a method which works is
+// asked on where the server only ends over requests of it that were wrong on
+// purpose, and that nothing else is said of it.
+func TestServerThatEndsOverWrongRequestsAlone(t *testing.T) {
+	for _, rev := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(rev, func(t *testing.T) {
+			d := served(t, rev, func(ctx context.Context, in io.Reader, out, errs io.Writer) check.Exit {
+				s := checktest.Server{Input: func(c *conn, line []byte) bool {
+					m := wire.Raw(line)
+					if method, _ := m.Get("method").Str(); method != "tools/call" {
+						return false
+					}
+					p := m.Get("params")
+					wrong := p.Get("name") == nil || bytes.Contains(line, []byte("goldwire_")) || p.Get("arguments") != nil && p.Get("arguments").Kind() != wire.KindObject ||
+						string(p.Get("name")) == `"add"` && string(p.Get("arguments")) == "{}"
+					if wrong {
+						c.Exit(7)
+					}
+					return wrong
+				}}
+				return check.Exit{Code: s.Serve(ctx, in, out, errs)}
+			})
+			dead := 0
+			for _, tr := range d.traces {
+				if _, died := tr.Died(); died {
+					dead++
+				}
+			}
+			require.GreaterOrEqual(t, dead, 3)
+			left := 0
+			for id, v := range d.verdicts() {
+				if strings.Contains(v.Reason, "was not sent again") {
+					left++
+					require.Equal(t, "tools/call was not sent again, as the server ended over 3 requests of it that were wrong on purpose", v.Reason, id)
+				}
+			}
+			require.NotZero(t, left)
+			require.Equal(t, result.Fail, d.verdicts()["requests-answered-once"].Verdict)
+			// After three deaths the profiles that declare more still call tools.
+			called := false
+			for _, tr := range d.traces[len(d.traces)/2:] {
+				for _, f := range tr.Frames() {
+					called = called || f.Method == "tools/call" && tr.Answer(f).OK()
+				}
+			}
+			require.True(t, called, "proper calls go on")
 		})
 	}
 }

@@ -487,8 +487,8 @@ const tolerated = "on this point the specification is silent, open, or at odds w
 // looked at, "" for nothing.
 func (c *Case) kept() string {
 	for _, s := range c.looked {
-		if method, ok := s.unsent(); ok {
-			return method + " was not sent again, as the server never outlived it"
+		if why := s.unsent(); why != "" {
+			return why
 		}
 		if why := s.Trace.why(); why != "" && s.cutShort() {
 			return why

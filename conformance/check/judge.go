@@ -227,11 +227,16 @@ func (c *Case) fits(f *Frame, err error, expected string) {
 func (c *Case) Proper(method string, fn func(req, a *Frame)) {
 	c.Results(method, func(req, a *Frame) {
 		for _, s := range req.Trace.steps {
-			if s.holds(req.Index) && !slices.ContainsFunc(improper, func(p string) bool { return strings.HasPrefix(s.Name, p) }) {
+			if s.holds(req.Index) && !wrongOnPurpose(s.Name) {
 				fn(req, a)
 			}
 		}
 	})
+}
+
+// wrongOnPurpose reports whether the requests of a step are.
+func wrongOnPurpose(step string) bool {
+	return slices.ContainsFunc(improper, func(p string) bool { return strings.HasPrefix(step, p) })
 }
 
 // improper begin the names of steps whose requests are wrong on purpose.

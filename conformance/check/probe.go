@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -170,7 +171,10 @@ type DriveOptions struct {
 // maxOpens bounds how many sessions in a row may fail to open, maxLost how many
 // may be lost in all, and maxStuck how many of those because the server hung,
 // which costs the most time, before the rest of the probes is given up. A
-// method on which the server ended maxDeaths times is not sent any more.
+// method on which the server ended maxDeaths times is not sent any more, unless
+// proper requests are not among what it ended over, or fewer than maxDeaths of
+// them and others were answered by a result: then what is wrong on purpose is
+// left out alone.
 const (
 	maxOpens = 2
 	maxLost  = 12
@@ -225,7 +229,7 @@ func Drive(ctx context.Context, l Target, o DriveOptions) ([]*Trace, error) {
 }
 
 func newRun(ctx context.Context, l Target, o *DriveOptions) *run {
-	return &run{ctx: ctx, target: l, opts: o, started: o.Started, deaths: map[string]int{}}
+	return &run{ctx: ctx, target: l, opts: o, started: o.Started, hung: map[string]string{}, frail: map[string]string{}, deaths: map[string]*deaths{}}
 }
 
 // probes runs probes, each in a session of its profile.
@@ -260,6 +264,10 @@ func (r *run) end() ([]*Trace, error) {
 	return r.traces, r.err
 }
 
+// deaths are the sessions that ended over a method: all, and those of them over
+// a request that was not wrong on purpose.
+type deaths struct{ all, proper int }
+
 type run struct {
 	ctx      context.Context
 	target   Target
@@ -274,11 +282,13 @@ type run struct {
 	stuck    int // those of them in which the server hung
 
 	// What was learnt from the sessions so far; see SessionOptions.
-	spent      bool
-	started    time.Duration
-	hung, mute []string
-	noPing     bool
-	deaths     map[string]int // sessions that ended over a request, by its method
+	spent   bool
+	started time.Duration
+	hung    map[string]string
+	frail   map[string]string
+	mute    []string
+	noPing  bool
+	deaths  map[string]*deaths // sessions that ended over a request, by its method
 
 	named bool  // the tools that the options name were looked up
 	err   error // ends the run
@@ -397,7 +407,7 @@ func (r *run) open(profile string) bool {
 	}
 	o := SessionOptions{
 		Profile: profile, Revision: r.opts.Revision, Limits: r.opts.Limits,
-		Impatient: r.spent, Started: r.started, Hung: r.hung, Mute: r.mute, NoPing: r.noPing,
+		Impatient: r.spent, Started: r.started, Hung: r.hung, Frail: r.frail, Mute: r.mute, NoPing: r.noPing,
 		Schemas: schemasOf(r.facts()),
 	}
 	switch profile {
@@ -454,12 +464,54 @@ func (s *Session) Hello(version string) string {
 }
 
 // avoid leaves a method out from now on, unless nothing can be done without it.
-func (r *run) avoid(method string) {
+func (r *run) avoid(method, why string) {
 	switch method {
 	case "initialize", "server/discover", "ping":
 	default:
-		r.hung = append(r.hung, method)
+		r.hung[method] = why
 	}
+}
+
+// died counts a session that ended over a request, and leaves its method out
+// where that was too often.
+func (r *run) died(req *Frame) {
+	n := r.deaths[req.Method]
+	if n == nil {
+		n = &deaths{}
+		r.deaths[req.Method] = n
+	}
+	n.all++
+	if !req.wrongOnPurpose() {
+		n.proper++
+	}
+	switch wrong := n.all - n.proper; {
+	case n.proper >= maxDeaths, n.all >= maxDeaths && n.proper > 0 && !r.served(req.Method):
+		r.avoid(req.Method, fmt.Sprintf("the server ended over it %d times", n.all))
+	case wrong >= maxDeaths:
+		r.frail[req.Method] = fmt.Sprintf("the server ended over %d requests of it that were wrong on purpose", wrong)
+	}
+}
+
+// wrongOnPurpose reports whether a request belongs to a step whose requests are.
+func (f *Frame) wrongOnPurpose() bool {
+	for _, s := range f.Trace.steps {
+		if s.holds(f.Index) {
+			return wrongOnPurpose(s.Name)
+		}
+	}
+	return false
+}
+
+// served reports whether a proper request of a method was answered by a result.
+func (r *run) served(method string) bool {
+	for _, t := range r.traces {
+		for req := range t.visit(t.sent) {
+			if req.Kind == KindRequest && req.Method == method && t.Answer(req).OK() && !req.wrongOnPurpose() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (r *run) close() {
@@ -476,14 +528,16 @@ func (r *run) close() {
 	t := r.session.Close()
 	r.started = max(r.started, t.started())
 	if f := t.culprit(); f != nil {
-		r.avoid(f.Method)
+		r.avoid(f.Method, "the server answered nothing any more after it")
 	}
+	var died *Frame
 	if b := t.broke(); b != nil && !b.hung && b.request != nil {
-		if r.deaths[b.request.Method]++; r.deaths[b.request.Method] == maxDeaths {
-			r.avoid(b.request.Method)
-		}
+		died = b.request
 	}
 	r.mute = r.session.mute
 	r.traces = append(r.traces, t)
+	if died != nil {
+		r.died(died)
+	}
 	r.session = nil
 }

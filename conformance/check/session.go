@@ -119,7 +119,7 @@ const (
 	noteOverdue = "overdue"  // a probe took longer than it may
 	noteRefused = "refused " // + why: nobody listens at the address of the server any more
 	noteLocked  = "locked"   // over HTTP the server lets nobody in without credentials
-	noteUnsent  = "unsent "  // + method: it hung or ended the server before and was not sent again
+	noteUnsent  = "unsent "  // + method: why: it hung or ended the server before and was not sent again
 
 	// After this session no other one was opened: probes were left out.
 	noteGivenUp = "given up"
@@ -135,9 +135,12 @@ type SessionOptions struct {
 	// What was learnt in other sessions with the same server.
 	Impatient bool          // a full wait passed in vain
 	Started   time.Duration // the longest it took to its first answer; 0 = not known
-	Hung      []string      // methods that it hung on, or ended on several times: they are not sent again
-	Mute      []string      // methods that it never answered though it was alive
-	NoPing    bool          // it answers no ping by a result
+	// Hung are methods that it hung on, or ended on several times, with what is
+	// said of that: they are not sent again. Frail are those of which only
+	// requests that are wrong on purpose are left out.
+	Hung, Frail map[string]string
+	Mute        []string // methods that it never answered though it was alive
+	NoPing      bool     // it answers no ping by a result
 	// Schemas are the input schemas of tools, by name, for the headers that
 	// they ask for; what the session lists itself comes first.
 	Schemas map[string]wire.Raw
@@ -180,7 +183,10 @@ type Session struct {
 	nextFence  int64
 	readers    sync.WaitGroup
 	started    time.Duration
-	hung, mute []string
+	hung       map[string]string
+	frail      map[string]string
+	wrong      bool // the step asks what is wrong on purpose
+	mute       []string
 	noPing     bool
 	release    func() bool // lets go of the context
 	quiet      bool        // a line was watched for an answer in vain
@@ -216,7 +222,7 @@ func Open(ctx context.Context, target Target, o SessionOptions) (*Session, error
 		limits: o.Limits.withDefaults(), began: time.Now(), schemas: o.Schemas, rev: o.Revision, clientCaps: o.ClientCapabilities,
 		nextID: 1, nextFence: firstFence,
 		trace: NewTrace(rec), changed: make(chan struct{}), spent: o.Impatient,
-		started: o.Started, hung: o.Hung, mute: slices.Clone(o.Mute),
+		started: o.Started, hung: o.Hung, frail: o.Frail, mute: slices.Clone(o.Mute),
 		noPing: o.NoPing,
 	}
 	switch target := target.(type) {
@@ -307,6 +313,7 @@ func (s *Session) Impatient() bool {
 // Step starts a named stretch of the session, by which checks find what
 // belongs to them: "tools/unknown".
 func (s *Session) Step(name string) {
+	s.wrong = wrongOnPurpose(name)
 	s.add(transcript.Event{Dir: transcript.Note, Kind: transcript.KindProbe, Data: []byte(name)})
 }
 
@@ -463,8 +470,12 @@ func (s *Session) Ask(method, params string) *Frame {
 // AskWith sends a request with an id and params that are used as they are: id
 // is a JSON value, params a JSON value or "" for none.
 func (s *Session) AskWith(id, method, params string) *Frame {
-	if slices.Contains(s.hung, method) {
-		s.Note(noteUnsent + method)
+	why := s.hung[method]
+	if why == "" && s.wrong {
+		why = s.frail[method]
+	}
+	if why != "" {
+		s.Note(noteUnsent + method + ": " + why)
 		return nil
 	}
 	return s.Line(RequestText(id, method, params))
@@ -805,7 +816,7 @@ func (s *Session) listLocked(vain func(method string) bool) string {
 	facts := FactsOf(s.rev, []*Trace{s.trace})
 	for _, declared := range []bool{true, false} {
 		for _, l := range Lists {
-			if facts.Has(l.Capability) == declared && !slices.Contains(s.hung, l.Method) && !vain(l.Method) {
+			if facts.Has(l.Capability) == declared && s.hung[l.Method] == "" && !vain(l.Method) {
 				return l.Method
 			}
 		}

@@ -233,19 +233,24 @@ func (s *Step) Note(text string) bool {
 	return n < len(at) && s.holds(at[n])
 }
 
-// unsent is the method that the driver left out in the step, if it did.
-func (s *Step) unsent() (method string, ok bool) {
+// unsent says which method the driver left out in the step, and why; "" where
+// it left out none.
+func (s *Step) unsent() string {
 	at := s.Trace.notesAt[transcript.KindNote]
 	n, _ := slices.BinarySearch(at, s.from)
 	for _, i := range at[n:] {
 		if !s.holds(i) {
 			break
 		}
-		if method, ok := strings.CutPrefix(string(s.Trace.Recording.Events[i].Data), noteUnsent); ok {
-			return method, true
+		if text, ok := strings.CutPrefix(string(s.Trace.Recording.Events[i].Data), noteUnsent); ok {
+			method, why, ok := strings.Cut(text, ": ")
+			if !ok { // a recording of an earlier release
+				why = "the server hung or ended over it before"
+			}
+			return method + " was not sent again, as " + why
 		}
 	}
-	return "", false
+	return ""
 }
 
 // FrameKind tells what a line is.
