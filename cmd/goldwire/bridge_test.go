@@ -23,6 +23,7 @@ import (
 
 // TestBridgeScripts runs the commands that connect to servers as their users do.
 func TestBridgeScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/bridge",
 		Setup: func(env *testscript.Env) error {

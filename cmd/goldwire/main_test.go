@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,6 +14,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// The tests mostly wait for servers.
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){
 		"goldwire": main,
 		"proxy":    proxy,
@@ -21,6 +26,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the command as its user does.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {

@@ -46,6 +46,7 @@ func proxy() {
 // TestProxyConforms: a server that is served by its client breaks nothing that it
 // keeps itself, in either era.
 func TestProxyConforms(t *testing.T) {
+	t.Parallel()
 	goldwire, err := exec.LookPath("goldwire")
 	require.NoError(t, err)
 	behind, err := exec.LookPath("proxy")

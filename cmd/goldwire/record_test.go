@@ -26,6 +26,7 @@ type running struct {
 // address, which becomes the variable NAME, and "ended NAME CODE" ends it and
 // wants its exit status; what it said then is in the file NAME.log.
 func TestRecordScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/record",
 		Setup: func(env *testscript.Env) error {
