@@ -82,7 +82,10 @@ func (e *SilentError) Error() string {
 type RevisionError struct {
 	Asked  []string
 	Speaks []string
-	Frames []result.Frame // where it speaks none: what it said
+
+	// Where it speaks none.
+	Offers []string       // the revisions that it names in what it sends
+	Frames []result.Frame // what it said
 }
 
 func (e *RevisionError) Error() string {
@@ -90,6 +93,9 @@ func (e *RevisionError) Error() string {
 		return fmt.Sprintf("the client does not speak %s; it speaks %s", strings.Join(e.Asked, ", "), strings.Join(e.Speaks, ", "))
 	}
 	var b strings.Builder
+	if len(e.Offers) > 0 && !slices.ContainsFunc(e.Asked, func(rev string) bool { return rev == "all" || slices.Contains(e.Offers, rev) }) && len(e.Asked) > 0 {
+		return fmt.Sprintf("the client does not speak %s; it offers %s", strings.Join(e.Asked, ", "), strings.Join(e.Offers, ", "))
+	}
 	b.WriteString("the client sends something, but comes to terms with no server of ours")
 	for _, f := range e.Frames {
 		b.WriteString("\n  " + f.Text)
@@ -140,6 +146,7 @@ type runner struct {
 	scripts []Script // the good one first
 
 	good   map[setting]*check.Trace
+	deaf   map[setting]bool // the client went on there as it does whatever version it is told
 	chosen []setting
 	left   string // why scripts were left out, "" where all were played
 
@@ -167,7 +174,7 @@ func (r *runner) transports(rev string) []catalogue.Transport {
 // explore plays the good server in the revisions that may be judged, and
 // chooses those that the client speaks.
 func (r *runner) explore() error {
-	r.good = map[setting]*check.Trace{}
+	r.good, r.deaf = map[setting]*check.Trace{}, map[setting]bool{}
 	var first *check.Trace
 	try := func(rev string) (spoken bool, err error) {
 		for _, t := range r.transports(rev) {
@@ -182,7 +189,11 @@ func (r *runner) explore() error {
 				first = trace
 			}
 			r.good[setting{rev, t}] = trace
-			spoken = spoken || Speaks(trace)
+			speaks, err := r.speaks(setting{rev, t}, trace)
+			if err != nil {
+				return false, err
+			}
+			spoken = spoken || speaks
 		}
 		return spoken, nil
 	}
@@ -210,7 +221,7 @@ func (r *runner) explore() error {
 	for _, rev := range revs {
 		for _, t := range r.transports(rev) {
 			s := setting{rev, t}
-			if g := r.good[s]; g != nil && Speaks(g) {
+			if g := r.good[s]; g != nil && Speaks(g) && !r.deaf[s] {
 				r.chosen = append(r.chosen, s)
 				if !slices.Contains(speaks, rev) {
 					speaks = append(speaks, rev)
@@ -223,7 +234,7 @@ func (r *runner) explore() error {
 			how, _ := first.Died()
 			return &SilentError{How: how, Stderr: r.o.Redact.Text(first.Stderr(20))}
 		}
-		return &RevisionError{Asked: asked, Frames: r.o.Redact.Frames(said(first))}
+		return &RevisionError{Asked: asked, Offers: r.offers(), Frames: r.o.Redact.Frames(said(first))}
 	}
 	if !newest && asked[0] != "all" {
 		missing := slices.DeleteFunc(slices.Clone(asked), func(rev string) bool { return slices.Contains(speaks, rev) })
@@ -233,6 +244,58 @@ func (r *runner) explore() error {
 	}
 	r.rep.Revisions = speaks
 	return nil
+}
+
+// speaks reports whether the client speaks the revision of a good play. That it
+// goes on says so of one that offers an older revision only where it leaves a
+// server of a version that nobody speaks: else it reads no version, and speaks
+// what it offers.
+func (r *runner) speaks(s setting, good *check.Trace) (bool, error) {
+	if !Speaks(good) {
+		return false, nil
+	}
+	if check.Modern(s.rev) || !slices.ContainsFunc(offers(good), func(v string) bool { return check.AtLeast(s.rev, v) && !check.AtLeast(v, s.rev) }) {
+		return true, nil
+	}
+	i := slices.IndexFunc(r.scripts, func(p Script) bool { return p.Name == scriptUnknownVersion })
+	if i < 0 {
+		return true, nil
+	}
+	t, err := r.play(&r.scripts[i], s)
+	if err != nil {
+		return false, err
+	}
+	r.deaf[s] = agreesTo(t, unknownVersion)
+	return !r.deaf[s], nil
+}
+
+// offers are the known revisions that the client names in a play: in initialize
+// what it offers, in the metadata of a stateless revision what it speaks.
+func offers(t *check.Trace) []string {
+	var out []string
+	for _, f := range t.Frames() {
+		if f.FromServer {
+			continue
+		}
+		v, _ := f.Param("_meta").Get(versionKey).Str()
+		if f.Method == initialize {
+			v, _ = f.Param("protocolVersion").Str()
+		}
+		if slices.Contains(check.Revisions(), v) && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// offers are those of all good plays, oldest first.
+func (r *runner) offers() []string {
+	var out []string
+	for _, g := range r.good {
+		out = append(out, offers(g)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func (r *runner) heard() bool {
@@ -271,7 +334,11 @@ func Heard(t *check.Trace) bool {
 // went on after the handshake, be it without saying that it was ready, or, in a
 // stateless revision, named it in a request.
 func Speaks(t *check.Trace) bool {
-	rev := or(t.Recording.Get("speaks"), t.Revision)
+	return agreesTo(t, or(t.Recording.Get("speaks"), t.Revision))
+}
+
+// agreesTo is Speaks of a server that speaks a given version.
+func agreesTo(t *check.Trace, rev string) bool {
 	agreed := false
 	for _, f := range t.Frames() {
 		switch {
