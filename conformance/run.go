@@ -386,7 +386,7 @@ func (r *runner) explore() (*check.Exploration, error) {
 		// It may be one of those that know the first transport over HTTP only.
 		older := *e
 		older.Over = catalogue.SSE
-		if was, err := check.Explore(r.drive, &older, r.o.Limits); err == nil && was.Answered {
+		if was, err := check.Explore(r.drive, &older, r.o.Limits); err == nil && (was.Answered || was.Traces[0].Elsewhere() != "") {
 			found, r.target = was, &older
 		}
 	}

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -383,4 +386,31 @@ func TestHangingTargetCostsOneLimit(t *testing.T) {
 		require.Less(t, time.Since(began), 2*time.Minute)
 		require.NotZero(t, rep.Summary()[result.Pass], "what could be seen is judged")
 	})
+}
+
+// TestStreamThatLeadsElsewhere holds that a server of HTTP+SSE whose first event
+// names another origin is told of with that origin, and that nothing goes there.
+func TestStreamThatLeadsElsewhere(t *testing.T) {
+	var strays atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strays.Add(1) }))
+	defer other.Close()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "event: endpoint\ndata: %s/messages?session=s3cret\n\n", other.URL)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	defer s.Close()
+	for _, over := range []catalogue.Transport{"", catalogue.SSE} {
+		_, err := conformance.Run(t.Context(), conformance.Target{Endpoint: &check.Endpoint{URL: s.URL + "/sse", Over: over}}, conformance.Options{Limits: check.Limits{Start: time.Second}})
+		var silent *conformance.SilentError
+		require.ErrorAs(t, err, &silent)
+		require.Contains(t, silent.Heard, "its endpoint event names an address at "+other.URL+", another origin than its own")
+		require.NotContains(t, err.Error(), "s3cret")
+		require.Zero(t, strays.Load())
+	}
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/result"
 	"github.com/goldwire/goldwire/conformance/transcript"
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -258,7 +260,11 @@ func (t *Trace) Heard() string {
 				out = append(out, said)
 			}
 		}
-		return strings.Join(out, ", ")
+		said := strings.Join(out, ", ")
+		if at := t.Elsewhere(); at != "" {
+			said += "; its endpoint event names an address at " + at + ", another origin than its own, and nothing is sent there"
+		}
+		return said
 	}
 	var lines, size int64
 	endless := false
@@ -282,6 +288,28 @@ func (t *Trace) Heard() string {
 		return fmt.Sprintf("it wrote %s without ending a line%s", bytesText(size), flooded)
 	}
 	return fmt.Sprintf("it wrote %d lines (%s), none of them an answer%s", lines, bytesText(size), flooded)
+}
+
+// Elsewhere is the origin to which a stream of HTTP+SSE sends its client where
+// that is not the server's own, as in "https://other.example", and "" where no
+// stream does. Nothing is posted there: what this client is given to send,
+// credentials among it, is for the server alone.
+func (t *Trace) Elsewhere() string {
+	base, err := url.Parse(endpointOf(t))
+	if err != nil || t.Transport != catalogue.SSE {
+		return ""
+	}
+	for _, x := range t.order {
+		for _, e := range t.gather(x).Messages {
+			if e.Event != "endpoint" {
+				continue
+			}
+			if u, err := base.Parse(strings.TrimSpace(string(e.Data))); err == nil && !sameOrigin(base, u) {
+				return u.Scheme + "://" + u.Host
+			}
+		}
+	}
+	return ""
 }
 
 func bytesText(n int64) string {

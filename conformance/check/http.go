@@ -670,8 +670,10 @@ func (l *httpLink) ready() bool {
 // sameOrigin reports whether an address that the server gave is on its host.
 func (l *httpLink) sameOrigin(target string) bool {
 	u, err := l.base.Parse(strings.TrimSpace(target))
-	return err == nil && u.Scheme == l.base.Scheme && u.Host == l.base.Host
+	return err == nil && sameOrigin(l.base, u)
 }
+
+func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
 
 // end closes what is open, after ending the session where there is one.
 func (l *httpLink) end() {
