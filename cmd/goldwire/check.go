@@ -154,6 +154,8 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	if dash := cmd.ArgsLenAtDash(); dash < 0 && len(args) == 1 && isURL(args[0]) {
 		f.url, args = args[0], nil
+	} else if dash < 0 && len(args) == 1 && isURL(withScheme(args[0])) {
+		return &exitError{exitUsage, fmt.Errorf("want http:// or https:// before the server's address: goldwire check %s", withScheme(args[0]))}
 	} else if len(args) > 0 && dash != 0 {
 		return &exitError{exitUsage, fmt.Errorf("put -- before the server's command: goldwire check -- %s", strings.Join(args, " "))}
 	}
@@ -240,6 +242,18 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 // isURL reports whether an argument is the address of a server.
 func isURL(arg string) bool {
 	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
+}
+
+// address is that of a server without its scheme: host:port with or without a
+// path.
+var address = regexp.MustCompile(`^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}(?:[/?].*)?$`)
+
+// withScheme puts http:// before what is meant for the address of a server.
+func withScheme(arg string) string {
+	if address.MatchString(arg) {
+		return "http://" + arg
+	}
+	return arg
 }
 
 // target is what is judged: the command, the entry of a configuration, or the

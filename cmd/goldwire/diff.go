@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +28,8 @@ json=FILE), check by check in each revision that both judge.
 
 Worse is what fails now and did not, or warns now and did not, or was kept and
 cannot be judged now; better is the reverse. A finding that is no longer judged
-is neither. Reports of runs that came to no verdicts cannot be compared.
+is neither. Reports of runs that came to no verdicts cannot be compared, nor two
+that judge nothing in common: another revision, transport, side or choice of checks.
 
 Two recordings (of record, or golden transcripts) are compared message by
 message: each request with its answer, and each notification. They are paired by
@@ -33,8 +37,8 @@ sender, method and params; ids, progress tokens, times, order and what says only
 who speaks do not count.
 
 Exit status: 0 nothing got worse, or the recordings say the same; 1 something
-did, or they do not; 2 the command line makes no sense, or one of the files is
-neither a report nor a recording.`,
+did, or they do not; 2 the command line makes no sense, one of the files is
+neither a report nor a recording, or the reports have no check in common.`,
 		Example: `  goldwire check --report json=after.json -- ./my-server
   goldwire diff before.json after.json
   goldwire diff yesterday.wire today.wire`,
@@ -77,6 +81,9 @@ func diffReports(w io.Writer, format string, files []string, texts [2][]byte) er
 		}
 	}
 	c := result.Compare(reps[0], reps[1])
+	if c.Paired == 0 {
+		return &exitError{exitUsage, fmt.Errorf("the reports judge nothing in common\n  %s judges %s\n  %s judges %s", files[0], judged(reps[0]), files[1], judged(reps[1]))}
+	}
 	if err := writeDiff(w, format, c); err != nil {
 		return &exitError{exitNoResult, err}
 	}
@@ -84,6 +91,28 @@ func diffReports(w io.Writer, format string, files []string, texts [2][]byte) er
 		return &exitError{code: exitBroken}
 	}
 	return nil
+}
+
+// judged says what a report judges.
+func judged(r *result.Report) string {
+	side := r.Target.Side
+	if side == "" {
+		side = "server"
+	}
+	revisions := "no revision"
+	if len(r.Revisions) > 0 {
+		revisions = strings.Join(r.Revisions, ", ")
+	}
+	checks, over := map[string]bool{}, map[string]bool{}
+	for i := range r.Results {
+		checks[r.Results[i].ID] = true
+		over[r.Results[i].Transport] = true
+	}
+	transports := ""
+	if len(over) > 0 {
+		transports = " over " + strings.Join(slices.Sorted(maps.Keys(over)), ", ")
+	}
+	return report.Plain(fmt.Sprintf("a %s by %s%s: %s", side, revisions, transports, count(len(checks), "check")))
 }
 
 func writeDiff(w io.Writer, format string, c *result.Comparison) error {

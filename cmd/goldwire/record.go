@@ -24,7 +24,7 @@ import (
 	"github.com/goldwire/goldwire/conformance/transcript"
 )
 
-const ruleHelp = `what to replace, as header:NAME, member:NAME (of JSON, at any depth), value:TEXT, env:NAME (the value of that variable), match:REGEXP or secrets (whatever looks like a credential); may be repeated. Headers that carry credentials are always replaced, unless the ` + "`RULE`" + ` none is given`
+const ruleHelp = `what to replace, as header:NAME, member:NAME (of JSON, at any depth), value:TEXT, env:NAME (the value of that variable), match:REGEXP or secrets (whatever looks like a credential); may be repeated. Credentials in headers, in URLs and in the server's command line are always replaced, unless the ` + "`RULE`" + ` none is given`
 
 type recordFlags struct {
 	output, listen string
@@ -85,10 +85,14 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	switch {
 	case f.listen == "" && len(args) == 0:
 		return usage("want the server's command behind --, or --listen ADDR URL")
+	case f.listen == "" && len(args) == 1 && isURL(withScheme(args[0])):
+		return usage("clients of an HTTP server are recorded at an address that they use in its place: goldwire record --listen 127.0.0.1:0 %s", withScheme(args[0]))
 	case f.listen == "" && dash != 0:
 		return usage("put -- before the server's command: goldwire record -- %s", strings.Join(args, " "))
 	case f.listen != "" && (dash >= 0 || len(args) != 1):
 		return usage("--listen wants the URL of the server and nothing else")
+	case f.listen != "" && !isURL(args[0]) && isURL(withScheme(args[0])):
+		return usage("want http:// or https:// before the server's address: goldwire record --listen %s %s", f.listen, withScheme(args[0]))
 	case f.maxFrame <= 0:
 		return usage("--max-frame %d: want more than nothing", f.maxFrame)
 	}
@@ -101,12 +105,11 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		return usage("--output: %v", err)
 	}
 	defer file.Close()
-	redact := result.NewRedactor(nil)
 	o := record.LogOptions{Rules: rules, MaxFrame: f.maxFrame, Keep: f.judge}
 	if f.listen == "" {
-		o.Transport, o.Target = "stdio", strings.Join(redact.Args(args), " ")
+		o.Transport, o.Target = "stdio", transcript.CommandLine(args)
 	} else {
-		o.Transport, o.Target = "http", redact.Text(args[0])
+		o.Transport, o.Target = "http", args[0]
 	}
 	log, err := record.NewLog(file, o)
 	if err != nil {
@@ -116,7 +119,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if f.listen == "" {
 		status, err = f.stdio(cmd, log, args)
 	} else {
-		err = f.http(cmd, log, args[0], rules.URL(redact.Text(args[0])), rules)
+		err = f.http(cmd, log, args[0], rules.Target(args[0]), rules)
 	}
 	if werr := errors.Join(log.Close(), file.Close()); werr != nil {
 		err = errors.Join(err, &exitError{exitNoResult, fmt.Errorf("the recording is not complete: %w", werr)})
@@ -205,15 +208,22 @@ func redactCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "redact [flags] FILE",
 		Short: "Replace secrets in a recording",
-		Long: `Writes a recording without what the rules replace. A line in which something was
-replaced is marked (r), its header and its body alike; checks leave such lines
-alone, and replay refuses the recording unless it is told not to.
+		Long: `Writes a recording without what the rules of --redact replace; without one that is
+secrets, whatever looks like a credential. Rules that are given stand in its place:
+give secrets beside them for both, or none to replace nothing. A line in which
+something was replaced is marked (r), its header and its body alike; checks leave
+such lines alone, and where one is a message replay refuses the recording unless it
+is told not to.
 
 Exit status: 0 done; 2 the command line makes no sense, or FILE is no recording;
 5 the output could not be written.`,
-		Example: `  goldwire redact --redact secrets --redact member:password --output public.wire session.wire`,
-		Args:    cobra.ExactArgs(1),
+		Example: `  goldwire redact --output public.wire session.wire
+  goldwire redact --redact secrets --redact member:password --output public.wire session.wire`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(rules) == 0 {
+				rules = []string{"secrets"}
+			}
 			r, err := record.ParseRules(rules, os.LookupEnv)
 			if err != nil {
 				return &exitError{exitUsage, fmt.Errorf("--redact: %w", err)}
@@ -236,7 +246,7 @@ Exit status: 0 done; 2 the command line makes no sense, or FILE is no recording;
 		},
 	}
 	cmd.Flags().StringVar(&to, "output", "", "write to `FILE`, which may be the one that is read; - for stdout")
-	cmd.Flags().StringArrayVar(&rules, "redact", nil, ruleHelp)
+	cmd.Flags().StringArrayVar(&rules, "redact", nil, ruleHelp+"; by default secrets")
 	return cmd
 }
 

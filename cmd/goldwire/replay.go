@@ -50,7 +50,12 @@ it differs from the nearest one. An input_required and the request that answers 
 count as one. With --strict the client has to say what the recording says, in its
 order.
 
-A recording in which secrets were replaced is refused without --redacted.
+A recording is refused without --redacted when its head has the field redacted
+(record writes it for rules that look at messages, redact where one was changed),
+or a message is marked (r): what stands there is not what was said. With --redacted
+it is played as it stands, [redacted] sent and wanted as such. Where only headers,
+URLs or the command line were replaced it plays without: recorded credentials are
+never sent, and --header and --bearer give those of now.
 
 Exit status: 0 all was as recorded; 1 something was not; 2 the command line makes
 no sense, or FILE cannot be played; 3 the server could not be started or reached;
@@ -67,7 +72,7 @@ no sense, or FILE cannot be played; 3 the server could not be started or reached
 	fl.BoolVar(&f.strict, "strict", false, "with --serve: the client has to say what the recording says, in its order")
 	fl.BoolVar(&f.update, "update", false, "write what the server says now into FILE")
 	fl.StringVar(&f.save, "save", "", "write a recording of what happened to `FILE`")
-	fl.BoolVar(&f.redacted, "redacted", false, "play a recording although secrets were replaced in it")
+	fl.BoolVar(&f.redacted, "redacted", false, "play a recording although secrets were replaced in its messages")
 	fl.IntVar(&f.session, "session", 0, "the `NUMBER` of the session to play, from 1, of a recording that holds several")
 	headerFlag(cmd, &f.headers)
 	fl.StringVar(&f.bearer, "bearer", "", "the `TOKEN` that requests to URL carry; ${NAME} in it stands for a variable of the environment")
@@ -88,6 +93,8 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 		return usage("--listen and --strict belong to --serve")
 	case !f.serve && len(args) < 2:
 		return usage("want the server to play to: a command behind --, or a URL")
+	case !f.serve && dash < 0 && len(args) == 2 && withScheme(args[1]) != args[1]:
+		return usage("want http:// or https:// before the server's address: goldwire replay %s %s", args[0], withScheme(args[1]))
 	case !f.serve && !isURL && dash != 1:
 		return usage("want -- between the recording and the server's command, or a URL")
 	case f.timeout <= 0:
@@ -129,15 +136,32 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 		if err := writeRecording(args[0], out.Updated); err != nil {
 			return &exitError{exitNoResult, fmt.Errorf("--update: %w", err)}
 		}
-		fmt.Fprintf(w, "%s is updated: %d differences\n", args[0], len(out.Problems)+out.More)
+		fmt.Fprintf(w, "%s is updated: %s\n", args[0], count(len(out.Problems)+out.More, "difference"))
 		return nil
 	case problem != nil:
 		fmt.Fprintln(w, report.Plain(problem.Error()))
-		fmt.Fprintf(w, "%d sent, %d as recorded, %d differences\n", out.Sent, out.Matched, len(out.Problems)+out.More)
+		fmt.Fprintf(w, "%s; %s\n", f.tally(out), count(len(out.Problems)+out.More, "difference"))
 		return &exitError{code: exitBroken}
 	}
-	fmt.Fprintf(w, "%d sent, %d as recorded\n", out.Sent, out.Matched)
+	fmt.Fprintln(w, f.tally(out))
 	return nil
+}
+
+// tally says what went to the peer and came from it.
+func (f *replayFlags) tally(out *replay.Outcome) string {
+	peer := "server"
+	if f.serve {
+		peer = "client"
+	}
+	return fmt.Sprintf("%s sent to the %s, %s of the %s came as recorded", count(out.Sent, "line"), peer, count(out.Matched, "line"), peer)
+}
+
+// count says how many there are of what.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // pick is the session to play.
@@ -253,7 +277,11 @@ func (f *replayFlags) mock(cmd *cobra.Command, rec *transcript.Recording) error 
 	for _, miss := range t.Misses {
 		fmt.Fprintln(w, report.Plain("goldwire: "+miss))
 	}
-	fmt.Fprintf(w, "goldwire: %d requests answered as recorded, %d that the recording does not have; %d recorded ones were not made\n", t.Asked-t.Missed, t.Missed, len(t.Unused))
+	unused := "every recorded one came"
+	if n := len(t.Unused); n > 0 {
+		unused = count(n, "recorded one") + " never came"
+	}
+	fmt.Fprintf(w, "goldwire: %s came: %d answered as recorded, %d not in the recording; %s\n", count(t.Asked, "request"), t.Asked-t.Missed, t.Missed, unused)
 	if t.Missed > 0 {
 		return &exitError{code: exitBroken}
 	}

@@ -16,7 +16,7 @@ import (
 
 // LogOptions of a Log; the zero value works.
 type LogOptions struct {
-	Target    string // command line or URL, for the head
+	Target    string // command line (of transcript.CommandLine) or URL, for the head
 	Transport string // stdio or http, for the head
 	Rules     *Rules // what is replaced in what is written; nil for nothing
 	MaxFrame  int    // a longer message is written as its start and its length; bytes, 0 = 64 MiB
@@ -44,7 +44,7 @@ func NewLog(w io.Writer, o LogOptions) (*Log, error) {
 	if o.Rules == nil {
 		o.Rules = &Rules{}
 	}
-	fields := []transcript.Field{{Name: transcript.FieldTransport, Value: o.Transport}, {Name: transcript.FieldTarget, Value: o.Rules.URL(o.Target)},
+	fields := []transcript.Field{{Name: transcript.FieldTransport, Value: o.Transport}, {Name: transcript.FieldTarget, Value: o.Rules.Target(o.Target)},
 		{Name: transcript.FieldRecorded, Value: "goldwire record"}}
 	if f := o.Rules.Field(); f != "" {
 		fields = append(fields, transcript.Field{Name: transcript.FieldRedacted, Value: f})

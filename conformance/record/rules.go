@@ -33,22 +33,23 @@ type Rules struct {
 	values  []string // and their forms in JSON
 	match   []*regexp.Regexp
 	looks   bool // whatever looks like a credential
-	queries bool // values in the query of a URL whose names tell of a secret
+	usual   bool // credentials in command lines and URLs
 	names   []string
 }
 
-// secretQuery finds the values in the query of a URL whose names tell of a secret,
-// and userInfo the name and password in front of a host.
-var (
-	secretQuery = regexp.MustCompile(`(?i)([?&][^=&\s#]*(?:token|secret|key|passw|pwd|credential|auth|bearer|sig)[^=&\s#]*=)[^&\s#]+`)
-	userInfo    = regexp.MustCompile(`(://)[^/@\s]+@`)
-)
-
 // URL takes the secrets out of a URL or the target of a request.
 func (r *Rules) URL(s string) string {
-	if r.queries {
-		s = userInfo.ReplaceAllString(s, "${1}")
-		s = secretQuery.ReplaceAllString(s, "${1}"+result.Redacted)
+	if r.usual {
+		s = result.URL(s)
+	}
+	return r.Text(s)
+}
+
+// Target takes the secrets out of what is recorded: a command line, as
+// transcript.CommandLine makes it, or a URL.
+func (r *Rules) Target(s string) string {
+	if r.usual {
+		s = (*result.Redactor)(nil).Command(s)
 	}
 	return r.Text(s)
 }
@@ -61,11 +62,14 @@ func (r *Rules) URL(s string) string {
 //	env:NAME       the value of that variable of the environment, in the same way
 //	match:REGEXP   what the expression (RE2) matches
 //	secrets        whatever looks like a credential
-//	none           nothing: also not the headers and URLs that carry credentials
+//	none           nothing: also not the headers, URLs and command lines that
+//	               carry credentials
 //
 // Without "none" the values of the headers authorization, proxy-authorization,
-// cookie, set-cookie and x-api-key are always replaced, and those in the query of a
-// URL whose names tell of a secret. lookup finds variables.
+// cookie, set-cookie and x-api-key are always replaced, those in the query of a
+// URL whose names tell of a secret, and in the command line of the server those of
+// flags and variables whose names do, and whatever looks like a credential. lookup
+// finds variables.
 func ParseRules(words []string, lookup func(string) (string, bool)) (*Rules, error) {
 	r := &Rules{headers: map[string]bool{}, members: map[string]bool{}}
 	none := false
@@ -127,7 +131,7 @@ func ParseRules(words []string, lookup func(string) (string, bool)) (*Rules, err
 	}
 	slices.SortFunc(r.values, func(a, b string) int { return len(b) - len(a) })
 	if !none {
-		r.queries = true
+		r.usual = true
 		for _, h := range credentials {
 			r.headers[h] = true
 		}
@@ -280,6 +284,9 @@ func (x *Redactor) single(e *transcript.Event) {
 	case e.Kind == transcript.KindRequest:
 		method, target, _ := e.Request()
 		replace(e, method+" "+x.rules.URL(target))
+		return
+	case e.Kind == transcript.KindStart:
+		replace(e, x.rules.Target(string(e.Data)))
 		return
 	case e.Kind == transcript.KindSession && x.rules.headers["mcp-session-id"]:
 		if revision, _, ok := strings.Cut(string(e.Data), " "); ok {
@@ -434,7 +441,7 @@ func Redact(rec *transcript.Recording, rules *Rules) (*transcript.Recording, err
 		f := &out.Fields[i]
 		text := rules.Text(f.Value)
 		if f.Name == transcript.FieldTarget {
-			text = rules.URL(f.Value)
+			text = rules.Target(f.Value)
 		}
 		if text != f.Value {
 			f.Value, found = text, true

@@ -91,7 +91,7 @@ func TestRedact(t *testing.T) {
 			before := rec.String()
 			out, err := Redact(rec, rules)
 			require.NoError(t, err)
-			require.Equal(t, "http://h/mcp?token=[redacted]&x=1", (&Rules{queries: true}).URL("http://user:pw@h/mcp?token=1&x=1"))
+			require.Equal(t, "http://h/mcp?token=[redacted]&x=1", (&Rules{usual: true}).URL("http://user:pw@h/mcp?token=1&x=1"))
 			require.Equal(t, before, rec.String(), "the argument stays")
 			require.Equal(t, tt.field, out.Get(transcript.FieldRedacted))
 			require.Equal(t, tt.field != "", out.Redacted())

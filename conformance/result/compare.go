@@ -32,6 +32,7 @@ type Change struct {
 type Comparison struct {
 	Changes []Change // worse before better before other, then by revision and check
 	Same    int      // results that did not change
+	Paired  int      // results that both reports have, changed or not; of 0 the comparison says nothing
 	Apart   []string // revisions that only one of the reports judges: nothing in them is compared
 	Counts  map[Turn]int
 }
@@ -75,6 +76,9 @@ func Compare(older, newer *Report) *Comparison {
 		}
 		if a != nil {
 			c.Before = a.Verdict
+		}
+		if a != nil && b != nil {
+			out.Paired++
 		}
 		c.Sentence, c.URL = from.Sentence, from.URL
 		if c.Before == c.After {

@@ -43,6 +43,13 @@ func TestCompareSaysWhichWayItTurned(t *testing.T) {
 	require.Equal(t, []string{"2025-06-18", "2026-07-28"}, c.Apart)
 	require.Len(t, c.Changes, 1, "a revision that only one judges is not compared")
 	require.Equal(t, "seen", c.Changes[0].Detail)
+	require.Equal(t, 2, c.Paired)
+	require.Zero(t, result.Compare(report(result.Pass, "2025-06-18"), report(result.Pass, "2025-11-25")).Paired)
+	over := report(result.Pass, "2025-11-25")
+	for i := range over.Results {
+		over.Results[i].Transport = "http"
+	}
+	require.Zero(t, result.Compare(over, report(result.Pass, "2025-11-25")).Paired)
 }
 
 func TestCoverageCountsWhatWasExercised(t *testing.T) {

@@ -121,10 +121,16 @@ func (r *Redactor) cutOff(s string) string {
 	return strings.Join(parts, "…")
 }
 
+// startLine is the beginning of a line of a recording that tells a command line.
+var startLine = regexp.MustCompile(`^!\S* start `)
+
 // Frames gives frames without secrets; the argument stays as it is.
 func (r *Redactor) Frames(fs []Frame) []Frame {
 	out := slices.Clone(fs)
 	for i := range out {
+		if startLine.MatchString(out[i].Text) {
+			out[i].Text = r.Command(out[i].Text)
+		}
 		out[i].Text = r.Text(out[i].Text)
 	}
 	return out
@@ -136,20 +142,55 @@ func (r *Redactor) Check(c *Check) {
 	c.Frames = r.Frames(c.Frames)
 }
 
-// Args gives a command line without secrets, also where a flag and its value
-// are two arguments.
+// Args gives a command line without secrets: the values of flags and variables
+// whose names tell of one, also where a flag and its value are two arguments,
+// what URL takes out, and what Text does.
 func (r *Redactor) Args(args []string) []string {
 	out := slices.Clone(args)
 	for i := range out {
-		out[i] = r.Text(out[i])
-		if i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") && secretFlag.MatchString(args[i-1]) {
+		if i > 0 && secretFlag.MatchString(args[i-1]) {
 			out[i] = Redacted
+			continue
 		}
+		arg := secretArg.ReplaceAllString(out[i], "${1}"+Redacted)
+		out[i] = r.Text(URL(secretValue.ReplaceAllString(arg, "${1}"+Redacted)))
 	}
 	return out
 }
 
-var secretFlag = regexp.MustCompile(`(?i)^--?(?:[a-z-]*-)?(?:token|secret|password|bearer|api-?key)$`)
+// Command is Args for a command line in one text, in which arguments with spaces
+// in them are quoted, as transcript.CommandLine makes it.
+func (r *Redactor) Command(line string) string {
+	line = quotedArg.ReplaceAllString(line, "${1}${2}"+Redacted)
+	line = secretValue.ReplaceAllString(line, "${1}"+Redacted)
+	return r.Text(URL(line))
+}
+
+// secretNames end the name of a flag or variable whose value is a secret.
+const secretNames = `(?:token|secret|secret[-_]?key|passw(?:or)?d|passphrase|bearer|credentials?|(?:api|access|private)[-_]?key)`
+
+// secretFlag is a flag whose value is the next argument, secretArg an argument
+// that holds its value, quotedArg one in quotes in a text, and secretValue either
+// in a text, also in one that a shell is given.
+var (
+	secretFlag  = regexp.MustCompile(`(?i)^--?[\w-]*?` + secretNames + `$`)
+	secretArg   = regexp.MustCompile(`(?is)^([\w-]*?` + secretNames + `=).+$`)
+	quotedArg   = regexp.MustCompile(`(?i)(^|\s)"([\w-]*?` + secretNames + `=)(?:[^"\\]|\\.)*"`)
+	secretValue = regexp.MustCompile(`(?i)((?:^|[\s"'])(?:--?[\w-]*?` + secretNames + `(?:=|\s+)|\w*?` + secretNames + `=))(?:"(?:[^"\\]|\\.)*"|\\"(?:[^"\\]|\\[^"])*\\"|'[^']*'|\S+)`)
+)
+
+// secretQuery finds the values in the query of a URL whose names tell of a secret,
+// and userInfo the name and password in front of a host.
+var (
+	secretQuery = regexp.MustCompile(`(?i)([?&][^=&\s#]*(?:token|secret|key|passw|pwd|credential|auth|bearer|sig)[^=&\s#]*=)[^&\s#]+`)
+	userInfo    = regexp.MustCompile(`(://)[^/@\s]+@`)
+)
+
+// URL takes what stands in front of the host out of URLs, and the values in their
+// queries whose names tell of a secret.
+func URL(s string) string {
+	return secretQuery.ReplaceAllString(userInfo.ReplaceAllString(s, "${1}"), "${1}"+Redacted)
+}
 
 // Recording gives a recording without secrets, marked as one that is redacted
 // where there were any. The argument stays as it is, and is returned where
@@ -159,13 +200,21 @@ func (r *Redactor) Recording(rec *transcript.Recording) *transcript.Recording {
 	found := false
 	for i := range out.Events {
 		e := &out.Events[i]
-		if text := string(e.Data); r.Text(text) != text {
-			e.Data, found = []byte(r.Text(text)), true
+		without := r.Text
+		if e.Kind == transcript.KindStart {
+			without = r.Command
+		}
+		if text := string(e.Data); without(text) != text {
+			e.Data, found = []byte(without(text)), true
 		}
 	}
 	for i := range out.Fields {
 		f := &out.Fields[i]
-		if text := r.Text(f.Value); text != f.Value {
+		without := r.Text
+		if f.Name == transcript.FieldTarget {
+			without = r.Command
+		}
+		if text := without(f.Value); text != f.Value {
 			f.Value, found = text, true
 		}
 	}

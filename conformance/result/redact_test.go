@@ -59,6 +59,12 @@ func TestRedactorReachesEveryPlace(t *testing.T) {
 	require.Equal(t, []string{"./s", "--password", "[redacted]", "--api-key=[redacted]", "x[redacted]", "--token-file", "f"},
 		r.Args([]string{"./s", "--password", "p", "--api-key=q", "xtopsecret", "--token-file", "f"}))
 
+	require.Equal(t, []result.Frame{{Text: "!@1ms start ./s --db_password [redacted]"}}, r.Frames([]result.Frame{{Text: `!@1ms start ./s --db_password "a b"`}}))
+	start := &transcript.Recording{Events: []transcript.Event{{Dir: transcript.Note, Kind: transcript.KindStart, Data: []byte("./s --api-key hunter22")}}}
+	start.Set("target", "./s --api-key hunter22")
+	require.Equal(t, "./s --api-key [redacted]", string(r.Recording(start).Events[0].Data))
+	require.Equal(t, "./s --api-key [redacted]", r.Recording(start).Get("target"))
+
 	rec := &transcript.Recording{Events: []transcript.Event{{Dir: transcript.ToServer, Data: []byte("a topsecret b")}, {Dir: transcript.ToClient, Data: []byte("c")}}}
 	rec.Set("target", "./s topsecret")
 	out := r.Recording(rec)
@@ -69,6 +75,38 @@ func TestRedactorReachesEveryPlace(t *testing.T) {
 	require.Equal(t, "a topsecret b", string(rec.Events[0].Data))
 	clean := &transcript.Recording{Events: []transcript.Event{{Data: []byte("c")}}}
 	require.Same(t, clean, r.Recording(clean))
+}
+
+// A secret of a command line is taken out of its arguments and of the line that
+// they make; what is none stays.
+func TestRedactorKnowsCommandLines(t *testing.T) {
+	r := result.NewRedactor([]string{"T=topsecret"})
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"python3", "srv.py", "--api-key", "hunter2"}, "python3 srv.py --api-key [redacted]"},
+		{[]string{"s", "--api_key", "hunter2 x"}, "s --api_key [redacted]"},
+		{[]string{"s", "-apiKey", `hunter2"\`}, "s -apiKey [redacted]"},
+		{[]string{"s", "--DB-Password", "hunter2", "--verbose"}, "s --DB-Password [redacted] --verbose"},
+		{[]string{"s", "--client-secret=hunter2"}, "s --client-secret=[redacted]"},
+		{[]string{"s", "--x-token=hunter2 hunter2"}, "s --x-token=[redacted]"},
+		{[]string{"docker", "run", "-e", "API_TOKEN=hunter2", "image"}, "docker run -e API_TOKEN=[redacted] image"},
+		{[]string{"env", "AWS_SECRET_ACCESS_KEY=hunter2", "password=hunter2", "s"}, "env AWS_SECRET_ACCESS_KEY=[redacted] password=[redacted] s"},
+		{[]string{"s", "http://me:hunter2@h/mcp?api_key=hunter2&a=b"}, "s http://h/mcp?api_key=[redacted]&a=b"},
+		{[]string{"s", "--header", "Authorization: Bearer hunter2"}, `s --header "Authorization: [redacted]"`},
+		{[]string{"s", "topsecret", ""}, `s [redacted] ""`},
+		{[]string{"s", "--token-file", "f", "--max-tokens", "5", "--key", "k.pem", "monkey=1"}, "s --token-file f --max-tokens 5 --key k.pem monkey=1"},
+	} {
+		require.Equal(t, tt.want, transcript.CommandLine(r.Args(tt.args)))
+		got := r.Command(transcript.CommandLine(tt.args))
+		require.Equal(t, tt.want, got)
+		require.Equal(t, got, r.Command(got), "twice is the same")
+	}
+	for _, inner := range []string{"s --token hunter2", "s --token 'hunter2 hunter2'; true", `s --token "hunter2 hunter2"`, "TOKEN=hunter2 s"} {
+		require.NotContains(t, r.Args([]string{"sh", "-c", inner})[2], "hunter2")
+		require.NotContains(t, r.Command(transcript.CommandLine([]string{"sh", "-c", inner})), "hunter2")
+	}
 }
 
 func FuzzRedact(f *testing.F) {

@@ -122,7 +122,11 @@ func (r *Recorder) Note(exchange int, k Kind, text string) {
 
 // Start notes the start of a process: its program and arguments, never its
 // environment, which is where credentials live.
-func (r *Recorder) Start(command []string) {
+func (r *Recorder) Start(command []string) { r.Note(0, KindStart, CommandLine(command)) }
+
+// CommandLine writes a program and its arguments in one line: separated by
+// spaces, and in quotes where they hold some, or what no line can hold.
+func CommandLine(command []string) string {
 	b := []byte{}
 	for i, a := range command {
 		if i > 0 {
@@ -134,7 +138,7 @@ func (r *Recorder) Start(command []string) {
 			b = appendQuoted(b, a)
 		}
 	}
-	r.Note(0, KindStart, string(b))
+	return string(b)
 }
 
 // Exit notes how a process ended. Both nil pointers and processes that were
