@@ -619,6 +619,10 @@ func modernListenChecks() []Check {
 				if s == nil {
 					return
 				}
+				if s.Trace.cut() { // the checker ended it
+					c.Blocked(s.Trace.lost())
+					return
+				}
 				closed, at := false, 0
 				for i := s.from; i < len(s.Trace.Recording.Events); i++ {
 					e := &s.Trace.Recording.Events[i]

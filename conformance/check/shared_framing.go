@@ -106,6 +106,10 @@ func framingChecks() []Check {
 				if s == nil {
 					return
 				}
+				if s.Trace.cut() { // the checker ended it
+					c.Blocked(s.Trace.lost())
+					return
+				}
 				ended, closed, at := false, false, 0
 				for i := s.from; i < len(s.Trace.Recording.Events); i++ {
 					e := &s.Trace.Recording.Events[i]
