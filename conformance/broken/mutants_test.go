@@ -26,7 +26,7 @@ import (
 
 var (
 	all   = flag.Bool("all", false, "judge every broken peer, not a sample of them")
-	every = flag.Int("every", 499, "without -all, judge one of so many faults that are made by program")
+	every = flag.Int("every", 0, "judge one of so many faults that are made by program; 0 is each with -all, and few without")
 	file  = flag.String("score", "", "append the scores to this file")
 	only  = flag.String("fault", "", "judge only the broken peers whose names hold this")
 )
