@@ -34,7 +34,7 @@ that judge nothing in common: another revision, transport, side or choice of che
 Two recordings (of record, or golden transcripts) are compared message by
 message: each request with its answer, and each notification. They are paired by
 sender, method and params; ids, progress tokens, times, order and what says only
-who speaks do not count.
+who speaks do not count. What looks like a credential is not printed.
 
 Exit status: 0 nothing got worse, or the recordings say the same; 1 something
 did, or they do not; 2 the command line makes no sense, one of the files is
@@ -131,6 +131,15 @@ func diffRecordings(w io.Writer, format string, files []string, texts [2][]byte)
 		}
 	}
 	d := replay.Compare(recs[0], recs[1])
+	redact := result.NewRedactor(nil)
+	for i := range d.Changes {
+		c := &d.Changes[i]
+		c.Before, c.After = redact.Text(c.Before), redact.Text(c.After)
+		for j := range c.Values {
+			v := &c.Values[j]
+			v.Want, v.Got = redact.Text(v.Want), redact.Text(v.Got)
+		}
+	}
 	var err error
 	if format == "json" {
 		e := json.NewEncoder(w)

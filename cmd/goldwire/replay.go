@@ -18,6 +18,7 @@ import (
 	"github.com/goldwire/goldwire/conformance"
 	"github.com/goldwire/goldwire/conformance/replay"
 	"github.com/goldwire/goldwire/conformance/report"
+	"github.com/goldwire/goldwire/conformance/result"
 	"github.com/goldwire/goldwire/conformance/transcript"
 )
 
@@ -55,7 +56,8 @@ A recording is refused without --redacted when its head has the field redacted
 or a message is marked (r): what stands there is not what was said. With --redacted
 it is played as it stands, [redacted] sent and wanted as such. Where only headers,
 URLs or the command line were replaced it plays without: recorded credentials are
-never sent, and --header and --bearer give those of now.
+never sent, and --header and --bearer give those of now. What looks like a
+credential is not printed.
 
 Exit status: 0 all was as recorded; 1 something was not; 2 the command line makes
 no sense, or FILE cannot be played; 3 the server could not be started or reached;
@@ -108,6 +110,10 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usage("%s: %v", args[0], err)
 	}
+	if !slices.ContainsFunc(rec.Events, func(e transcript.Event) bool { return e.Message() }) {
+		return usage("%s: there is no message in it to play", args[0])
+	}
+	redact := f.redactor()
 	if f.update && rec != whole && len(rec.Events) != len(whole.Events) {
 		return usage("%s: --update writes recordings of one session only", args[0])
 	}
@@ -130,7 +136,11 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 	problem := out.Err()
 	switch {
 	case f.update && out.Updated == nil:
-		return &exitError{exitBroken, fmt.Errorf("the replay did not come to its end, and %s is as it was\n%w", args[0], problem)}
+		text := ""
+		if problem != nil {
+			text = "\n" + redact.Text(problem.Error())
+		}
+		return &exitError{exitBroken, fmt.Errorf("the replay did not come to its end, and %s is as it was%s", args[0], text)}
 	case f.update && problem != nil:
 		out.Updated.Fields = whole.Fields
 		if err := writeRecording(args[0], out.Updated); err != nil {
@@ -139,12 +149,23 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 		fmt.Fprintf(w, "%s is updated: %s\n", args[0], count(len(out.Problems)+out.More, "difference"))
 		return nil
 	case problem != nil:
-		fmt.Fprintln(w, report.Plain(problem.Error()))
+		fmt.Fprintln(w, report.Plain(redact.Text(problem.Error())))
 		fmt.Fprintf(w, "%s; %s\n", f.tally(out), count(len(out.Problems)+out.More, "difference"))
 		return &exitError{code: exitBroken}
 	}
 	fmt.Fprintln(w, f.tally(out))
 	return nil
+}
+
+// redactor takes what looks like a credential, and what the flags give, out of
+// what is printed.
+func (f *replayFlags) redactor() *result.Redactor {
+	pairs := []string{"bearer=" + f.bearer}
+	for _, h := range f.headers {
+		name, value, _ := strings.Cut(h, ":")
+		pairs = append(pairs, strings.TrimSpace(name)+"="+strings.TrimSpace(value))
+	}
+	return result.NewRedactor(pairs)
 }
 
 // tally says what went to the peer and came from it.
@@ -275,7 +296,7 @@ func (f *replayFlags) mock(cmd *cobra.Command, rec *transcript.Recording) error 
 	t := m.Tally()
 	w := cmd.ErrOrStderr()
 	for _, miss := range t.Misses {
-		fmt.Fprintln(w, report.Plain("goldwire: "+miss))
+		fmt.Fprintln(w, report.Plain("goldwire: "+f.redactor().Text(miss)))
 	}
 	unused := "every recorded one came"
 	if n := len(t.Unused); n > 0 {

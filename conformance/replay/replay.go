@@ -620,7 +620,6 @@ func (p *player) take(s seen) {
 		for i, w := range p.pending {
 			if w.end {
 				w.done = true
-				p.out.Matched++
 				p.pending = append(p.pending[:i:i], p.pending[i+1:]...)
 				break
 			}
