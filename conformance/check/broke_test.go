@@ -296,3 +296,29 @@ func TestServerThatEndsOverWrongRequestsAlone(t *testing.T) {
 		})
 	}
 }
+
+// TestSlowServerIsNotCalledDead holds that a server which ignores what it does
+// not know, and does one thing after the other, is waited for when a call takes
+// it longer than a short wait.
+func TestSlowServerIsNotCalledDead(t *testing.T) {
+	for _, rev := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(rev, func(t *testing.T) {
+			all := judge(t, server{Input: func(_ *conn, line []byte) bool {
+				method, _ := wire.Raw(line).Get("method").Str()
+				switch {
+				case strings.HasPrefix(method, "goldwire/"):
+					return true
+				case method == "tools/call" && !bytes.Contains(line, []byte(`"danger"`)):
+					time.Sleep(2 * time.Second)
+				}
+				return false
+			}}, rev)
+			require.Equal(t, result.Fail, all["unknown-method"].Verdict)
+			for id, v := range all {
+				require.NotContains(t, v.Reason, "not sent again", id)
+				require.NotContains(t, v.Reason+v.Observed, "nothing any more", id)
+			}
+			require.Equal(t, result.Pass, all["unknown-tool"].Verdict, all["unknown-tool"].Observed)
+		})
+	}
+}

@@ -283,6 +283,7 @@ type run struct {
 
 	// What was learnt from the sessions so far; see SessionOptions.
 	spent   bool
+	hangs   bool
 	started time.Duration
 	hung    map[string]string
 	frail   map[string]string
@@ -407,7 +408,7 @@ func (r *run) open(profile string) bool {
 	}
 	o := SessionOptions{
 		Profile: profile, Revision: r.opts.Revision, Limits: r.opts.Limits,
-		Impatient: r.spent, Started: r.started, Hung: r.hung, Frail: r.frail, Mute: r.mute, NoPing: r.noPing,
+		Impatient: r.spent, Hangs: r.hangs, Started: r.started, Hung: r.hung, Frail: r.frail, Mute: r.mute, NoPing: r.noPing,
 		Schemas: schemasOf(r.facts()),
 	}
 	switch profile {
@@ -524,7 +525,7 @@ func (r *run) close() {
 			r.stuck++
 		}
 	}
-	r.spent = r.spent || r.session.Impatient()
+	r.spent, r.hangs = r.spent || r.session.Impatient(), r.hangs || r.session.hangs
 	t := r.session.Close()
 	r.started = max(r.started, t.started())
 	if f := t.culprit(); f != nil {

@@ -134,6 +134,7 @@ type SessionOptions struct {
 
 	// What was learnt in other sessions with the same server.
 	Impatient bool          // a full wait passed in vain
+	Hangs     bool          // it was once found to answer nothing at all any more, within a full wait
 	Started   time.Duration // the longest it took to its first answer; 0 = not known
 	// Hung are methods that it hung on, or ended on several times, with what is
 	// said of that: they are not sent again. Frail are those of which only
@@ -185,6 +186,7 @@ type Session struct {
 	started    time.Duration
 	hung       map[string]string
 	frail      map[string]string
+	hangs      bool
 	wrong      bool // the step asks what is wrong on purpose
 	mute       []string
 	noPing     bool
@@ -222,7 +224,7 @@ func Open(ctx context.Context, target Target, o SessionOptions) (*Session, error
 		limits: o.Limits.withDefaults(), began: time.Now(), schemas: o.Schemas, rev: o.Revision, clientCaps: o.ClientCapabilities,
 		nextID: 1, nextFence: firstFence,
 		trace: NewTrace(rec), changed: make(chan struct{}), spent: o.Impatient,
-		started: o.Started, hung: o.Hung, frail: o.Frail, mute: slices.Clone(o.Mute),
+		started: o.Started, hung: o.Hung, frail: o.Frail, hangs: o.Hangs, mute: slices.Clone(o.Mute),
 		noPing: o.NoPing,
 	}
 	switch target := target.(type) {
@@ -727,8 +729,13 @@ func (s *Session) patient(limit time.Duration) time.Duration {
 // called dead it is asked for something else, in the last part of the time. The
 // methods of waiting, requests without an answer so far, prove nothing and are
 // not asked for; an answer to one of them is as good as that to the fence. full
-// says that the server had all the time that it may have.
+// says that the server had all the time that it may have. It gets that in any
+// case, unless it is known to hang: one that works on what takes it long is not
+// dead, and a short wait in vain may have been for what it never answers.
 func (s *Session) fence(limit time.Duration, full bool, waiting ...*Frame) bool {
+	if !full && !s.hangs {
+		limit, full = max(limit, s.limits.Request), true
+	}
 	var sent, open []*Frame
 	s.mu.Lock()
 	for _, f := range waiting {
@@ -784,6 +791,7 @@ func (s *Session) fence(limit time.Duration, full bool, waiting ...*Frame) bool 
 		if !full {
 			note = noteStalled
 		}
+		s.hangs = true
 		s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note)})
 	}
 	return false
