@@ -350,7 +350,13 @@ func shapeScripts() []Script {
 					return `"taskId":"` + id + `","status":"` + status + `","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:01Z","ttl":60000,"pollInterval":300`
 				}
 				p.On[callTool] = func(c *Call) {
-					if c.Params.Get("task") != nil {
+					tool, asTask := c.Name("name"), c.Params.Get("task") != nil
+					switch {
+					case tool == "task_required" && !asTask:
+						c.Error(-32601, "the tool runs as a task only", "")
+					case tool == "task_forbidden" && asTask:
+						c.Error(-32601, "the tool does not run as a task", "")
+					case asTask:
 						c.Result(`{"task":{` + state("task-"+strconv.Itoa(c.N), "working") + `}}`)
 					}
 				}
