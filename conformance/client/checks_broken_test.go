@@ -219,3 +219,20 @@ func TestABodyThatWasCutIsNoFault(t *testing.T) {
 		})
 	}
 }
+
+// TestClientThatStopsOverAStreamIsToldHow holds that a finding about a client
+// which goes no further says in what shape it was answered, which is not seen
+// once the stream is read, and the last words of the client.
+func TestClientThatStopsOverAStreamIsToldHow(t *testing.T) {
+	t.Parallel()
+	i := slices.IndexFunc(faults, func(f fault) bool { return f.name == "one-data-line" })
+	f := faults[i]
+	traces, err := client.PlayScripts(t.Context(), rawTarget(f), f.at, f.over, client.Limits{Idle: slow * 700 * time.Millisecond, Ask: slow * 400 * time.Millisecond}, client.Good, "streams")
+	require.NoError(t, err)
+	for _, r := range client.Judge(f.at, f.over, traces, nil) {
+		if r.ID == f.check {
+			require.Equal(t, result.Fail, r.Verdict)
+			require.Contains(t, r.Observed, "it went no further after an answer whose data stands in 2 lines of the stream")
+		}
+	}
+}

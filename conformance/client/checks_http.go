@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"net/url"
 	"slices"
 	"sort"
@@ -567,13 +568,35 @@ func asFar(c *check.Case, script string) {
 			c.NotObserved("the client sent nothing")
 		case why == OverExit || why == OverIdle:
 			for _, m := range sorted(missing) {
-				c.Broken(last, "a client that goes on to "+strings.TrimSpace(m)+", as it does elsewhere", "it went no further")
+				c.Broken(last, "a client that goes on to "+strings.TrimSpace(m)+", as it does elsewhere", "it went no further"+lastSeen(v, last))
 				break
 			}
 		default:
 			c.NotObserved("the play was over before the client could have come so far")
 		}
 	}
+}
+
+// lastSeen says what a client that stops early had been answered, where that is
+// not seen in what a reader of streams makes of it, and how it ended.
+func lastSeen(v *view, last *check.Frame) string {
+	out := ""
+	for _, k := range v.talks {
+		if a := k.answers[last]; a != nil && bytes.Contains(a.Text, []byte("\n")) {
+			out = " after an answer whose data stands in " + itoa(bytes.Count(a.Text, []byte("\n"))+1) + " lines of the stream, each with data: before it"
+		}
+	}
+	how, ended := v.trace.Died()
+	if words := strings.TrimSpace(v.trace.Stderr(1)); ended && words != "" {
+		const most = 200
+		if len(words) > most {
+			words = strings.ToValidUTF8(words[:most], "") + "…"
+		}
+		out += "; " + how + ", and the last that it wrote to stderr is: " + words
+	} else if ended {
+		out += "; " + how
+	}
+	return out
 }
 
 func sorted(set map[string]bool) []string {
