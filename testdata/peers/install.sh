@@ -21,4 +21,6 @@ if [ -n "$missing" ]; then
 	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
 fi
 (cd node && npm ci --no-fund --no-audit --loglevel=error)
-(cd official && npm ci --no-fund --no-audit --loglevel=error)
+# Not npm ci: the lock file cannot hold an optional package of vite's that only
+# some registries have. Versions are those of the lock file all the same.
+(cd official && npm install --no-save --no-fund --no-audit --loglevel=error)
