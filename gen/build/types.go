@@ -305,7 +305,7 @@ func (b *builder) structType(s *schema.Schema, goName, label string) error {
 	}
 	t.Closed = f.closed
 	t.Doc = b.doc(goName, "", s.Description)
-	for k := range f.required {
+	for _, k := range slices.Sorted(maps.Keys(f.required)) {
 		if f.props[k] == nil {
 			return b.err(Unsupported, s.Pointer, "the member %q is required but not described", k)
 		}
