@@ -56,7 +56,7 @@ func TestE2EClients(t *testing.T) {
 			file := filepath.Join(expectedClientsDir, p.name+".json")
 			if *update {
 				if exists(file) {
-					keepReasons(got.Findings, loadClientExpectation(t, p.name).Findings)
+					keepReasons(got.Findings, loadExpectation(t, "clients/"+p.name).Findings)
 				}
 				b, err := json.MarshalIndent(got, "", "\t")
 				require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestE2EClients(t *testing.T) {
 				require.NoError(t, os.WriteFile(file, append(b, '\n'), 0o666))
 				return
 			}
-			want := loadClientExpectation(t, p.name)
+			want := loadExpectation(t, "clients/"+p.name)
 			ignore := cmpopts.IgnoreFields(finding{}, "Frames", "Why", "Observed", "Expected")
 			require.Empty(t, cmp.Diff(want, got, ignore), "findings changed (-confirmed +found); read the frames, then go test -tags e2e ./cmd/goldwire -run TestE2EClients -update and say why")
 		})

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,15 +36,6 @@ var judgedClients = []judgedClient{
 
 const expectedClientsDir = expectedDir + "/clients"
 
-func loadClientExpectation(t *testing.T, name string) expectation {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(expectedClientsDir, name+".json"))
-	require.NoError(t, err)
-	var e expectation
-	require.NoError(t, json.Unmarshal(b, &e))
-	return e
-}
-
 // TestExpectedFindingsOnClientsAreEvidenced holds that what is claimed about
 // foreign clients names the rule, its place and the frames that show it.
 func TestExpectedFindingsOnClientsAreEvidenced(t *testing.T) {
@@ -59,21 +47,11 @@ func TestExpectedFindingsOnClientsAreEvidenced(t *testing.T) {
 			continue
 		}
 		n++
-		e := loadClientExpectation(t, p.name)
+		e := loadExpectation(t, "clients/"+p.name)
 		require.NotEmpty(t, e.Server)
 		for _, f := range e.Findings {
 			t.Run(p.name+"/"+f.Revision+"/"+f.Check, func(t *testing.T) {
-				require.Contains(t, []string{"fail", "warn"}, f.Verdict)
-				require.NotEmpty(t, f.Requirements)
-				for _, id := range f.Requirements {
-					r, known := catalogue.Lookup(id)
-					require.True(t, known && r.Applies(f.Revision, catalogue.Client), "requirement %s", id)
-				}
-				require.True(t, strings.HasPrefix(f.Spec, "https://modelcontextprotocol.io/specification/") || strings.HasPrefix(f.Spec, "https://github.com/modelcontextprotocol/"), f.Spec)
-				require.NotEmpty(t, f.Expected)
-				require.NotEmpty(t, f.Observed)
-				require.NotEmpty(t, f.Frames)
-				require.NotEmpty(t, f.Why, "a finding that nobody confirmed")
+				f.evidenced(t, catalogue.Client)
 			})
 		}
 	}
