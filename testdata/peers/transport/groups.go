@@ -197,21 +197,31 @@ func httpModes(revision string) (l []mode) {
 
 type mode struct{ name, program, mode string }
 
-// httpServers are servers under prepared bytes on sockets.
+// httpServers are servers under prepared bytes on sockets. Single calls are
+// made wherever the system puts server and caller, and again with a core for
+// each.
 func httpServers(p programs) (l []*experiment) {
 	for _, revision := range []string{legacy, modern} {
-		for _, ways := range []int{1, 64} {
-			e := &experiment{name: fmt.Sprintf("HTTP server, %s, %d at a time", revision, ways)}
-			for _, m := range httpModes(revision) {
-				e.add(m.name, func() (load.Runner, error) {
+		one := &experiment{name: fmt.Sprintf("HTTP server, %s, 1 at a time", revision)}
+		pinned := &experiment{name: one.name + apart}
+		many := &experiment{name: fmt.Sprintf("HTTP server, %s, 64 at a time", revision)}
+		for _, m := range httpModes(revision) {
+			open := func(ways int) func() (load.Runner, error) {
+				return func() (load.Runner, error) {
 					return load.OpenHTTP(p.server(m.program, m.mode), false, revision == modern, load.EchoCall, 100, ways)
-				})
+				}
 			}
-			l = append(l, e)
+			one.add(m.name, open(1))
+			pinned.add(m.name, func() (load.Runner, error) { return load.Apart(open(1)) })
+			many.add(m.name, open(64))
 		}
+		l = append(l, one, pinned, many)
 	}
 	return l
 }
+
+// apart ends the name of an experiment of load.Apart.
+const apart = ", on a core each"
 
 // httpEvents are calls with progress before the answer: event streams.
 func httpEvents(p programs) (l []*experiment) {

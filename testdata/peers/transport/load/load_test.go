@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 func TestTextHasItsSizeAndIsTheSameEachTime(t *testing.T) {
@@ -101,4 +102,35 @@ func TestTimes(t *testing.T) {
 	var r Result
 	r.times(ns, 2*time.Second)
 	require.Equal(t, Result{Calls: 1000, P50: 501, P99: 991, P999: 1000, Mean: 500.5, Rate: 500}, r)
+}
+
+// where tells the cores of its caller.
+type where struct {
+	t    *testing.T
+	seen unix.CPUSet
+}
+
+func (w *where) Run(Budget) (Result, error) {
+	require.NoError(w.t, unix.SchedGetaffinity(0, &w.seen))
+	return Result{}, nil
+}
+
+func (w *where) Close() {}
+
+func TestApartTheServerAndItsCallerHaveACoreEach(t *testing.T) {
+	var before, server, after unix.CPUSet
+	require.NoError(t, unix.SchedGetaffinity(0, &before))
+	if before.Count() < 2 {
+		t.Skip("there is one core")
+	}
+	caller := &where{t: t}
+	r, err := Apart(func() (Runner, error) { return caller, unix.SchedGetaffinity(0, &server) })
+	require.NoError(t, err)
+	_, err = r.Run(Budget{})
+	require.NoError(t, err)
+	require.NoError(t, unix.SchedGetaffinity(0, &after))
+	require.Equal(t, 1, server.Count())
+	require.Equal(t, 1, caller.seen.Count())
+	require.NotEqual(t, server, caller.seen)
+	require.Equal(t, before, after)
 }
