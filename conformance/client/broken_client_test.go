@@ -1400,7 +1400,12 @@ func (c *rawClient) postOnce(text string, answer chan wire.Raw) error {
 // sessionGone begins a new session and sends the request again, from the first
 // page if it was for another one.
 func (c *rawClient) sessionGone(text string, answer chan wire.Raw) error {
-	if c.is("keeps-dead-session") {
+	if c.is("forgets-session") {
+		c.mu.Lock()
+		c.session = ""
+		c.mu.Unlock()
+	}
+	if c.is("keeps-dead-session") || c.is("forgets-session") {
 		_ = c.postOnce(`{"jsonrpc":"2.0","id":9001,"method":"ping"}`, nil)
 		return errors.New("the session is gone")
 	}

@@ -133,6 +133,7 @@ var faults = []fault{
 	{name: "undeclared-answers", check: "client-undeclared-refused", at: newest, over: onStdio, plays: list("asks"), more: list("client-roots-declared", "client-sampling-declared", "client-elicitation-declared", "client-sampling-tool-choice")},
 	{name: "leaves-experimental", check: "client-experimental-tolerated", at: newest, over: onStdio, plays: list("tour"), more: list("client-offers-supported")},
 	{name: "talkative-pong", check: "client-ping-answered", at: newest, over: onStdio, plays: list("tour"), line: swap(`"result":{}}`, `"result":{"pong":true}}`)},
+	{name: "refuses-pings", check: "client-ping-answered", at: newest, over: onStdio, plays: list("tour"), line: swap(`"result":{}}`, `"error":{"code":-32601,"message":"Method not found"}}`)},
 	{name: "steady-pings", check: "client-ping-timeout", at: newest, over: onStdio, plays: list("mute-pings")},
 	{name: "asks-again", check: "client-timeout-cancels", at: newest, over: onStdio, plays: list("silence")},
 
@@ -256,6 +257,7 @@ var faults = []fault{
 	{name: "no-session", check: "client-session-sent", at: newest, over: onHTTP, more: list("client-session-deleted")},
 	{name: "delete-no-session", check: "client-session-sent", at: newest, over: onHTTP, more: list("client-session-deleted")},
 	{name: "keeps-dead-session", check: "client-session-restarts", at: newest, over: onHTTP, plays: list("session-gone")},
+	{name: "forgets-session", check: "client-session-restarts", at: newest, over: onHTTP, plays: list("session-gone")},
 	{name: "session-on-initialize", check: "client-session-restarts", at: newest, over: onHTTP, plays: list("session-gone")},
 	{name: "keeps-session", check: "client-session-deleted", at: newest, over: onHTTP},
 	{name: "no-version-header", check: "client-version-header", at: newest, over: onHTTP},

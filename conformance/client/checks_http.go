@@ -189,6 +189,9 @@ func httpChecks() []check.Check {
 							continue
 						}
 						want(c, x.at(), issued[x.Header.Get("mcp-session-id")], "Mcp-Session-Id "+strconv.Quote(last), headerShown(x.Header, "mcp-session-id"))
+						if x.Status == 404 && x.Header.Get("mcp-session-id") == last {
+							last = "" // it has ended, and what comes of that is judged by itself
+						}
 					}
 				}
 			},
@@ -592,7 +595,7 @@ func lastSeen(v *view, last *check.Frame) string {
 		if len(words) > most {
 			words = strings.ToValidUTF8(words[:most], "") + "…"
 		}
-		out += "; " + how + ", and the last that it wrote to stderr is: " + words
+		out += "; " + how + ", and its last words were: " + strings.TrimPrefix(words, "[stdout] ")
 	} else if ended {
 		out += "; " + how
 	}

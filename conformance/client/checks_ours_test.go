@@ -15,8 +15,7 @@ import (
 
 // excepted are findings in our client that are left aside here.
 var excepted = []string{
-	"client-terminates",        // the test has no processes that it could end
-	"client-cursor-of-session", // a session that was begun anew for another request takes the cursor of the old one with it
+	"client-terminates", // the test has no processes that it could end
 }
 
 // TestOurClientsKeepTheRules holds that no check finds anything in what a client of
