@@ -3,10 +3,12 @@ package compat_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,6 +34,11 @@ type memoryDialer struct {
 }
 
 func (d *memoryDialer) Identity() string { return d.name }
+
+var identities atomic.Int64
+
+// identity names a server that nobody has dialled yet, whenever a test runs.
+func identity(t *testing.T) string { return fmt.Sprint(t.Name(), " ", identities.Add(1)) }
 
 func (d *memoryDialer) Dial(ctx context.Context) (jsonrpc.Link, error) {
 	inR, inW := io.Pipe()
@@ -223,7 +230,7 @@ func TestDialOfASlowServerThatKnowsInitialize(t *testing.T) {
 // until that does not fit any more.
 func TestDialRemembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &memoryDialer{name: t.Name(), serve: serving(v20251125.Server{Info: v20251125.Implementation{Name: "s", Version: "1"}})}
+		d := &memoryDialer{name: identity(t), serve: serving(v20251125.Server{Info: v20251125.Implementation{Name: "s", Version: "1"}})}
 		dial := func(want, heard string) {
 			t.Helper()
 			d.heard = nil
@@ -247,7 +254,7 @@ func TestDialRemembers(t *testing.T) {
 func TestDialRemembersForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old := v20251125.Server{Info: v20251125.Implementation{Name: "s", Version: "1"}}
-		d := &memoryDialer{name: t.Name(), serve: serving(old)}
+		d := &memoryDialer{name: identity(t), serve: serving(old)}
 		dial := func(want string) {
 			t.Helper()
 			conn, err := compat.DialRevisions(t.Context(), d, clients()...)
@@ -287,7 +294,7 @@ func TestDialRemembersWhatWasSaid(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := &memoryDialer{name: t.Name(), serve: scripted(map[string]string{"server/discover": c.answer, "initialize": initialized})}
+				d := &memoryDialer{name: identity(t), serve: scripted(map[string]string{"server/discover": c.answer, "initialize": initialized})}
 				asked := 0
 				for range 2 {
 					d.heard = nil
