@@ -114,7 +114,7 @@ func New(d jsonrpc.Dialer, o Options) *Bridge {
 	b.losses.log = b.log
 	b.stateless = shared{b: b, start: b.startStateless}
 	b.stateful = shared{b: b, start: b.startShared}
-	b.converted = shared{b: b, start: b.startConverter}
+	b.converted = shared{b: b, start: func(ctx context.Context) (route, error) { return routed(b.startConverter(ctx)) }}
 	return b
 }
 

@@ -63,14 +63,22 @@ type inner struct {
 }
 
 // startConverter reaches a server for several clients.
-func (b *Bridge) startConverter(ctx context.Context) (route, error) {
+func (b *Bridge) startConverter(ctx context.Context) (*converter, error) {
 	return b.converter(ctx, false, mcp.Client{
 		Info: mcp.Implementation{Name: b.o.Name, Version: b.o.Version}, ElicitationForm: true, ElicitationURL: true, SamplingContext: true, SamplingTools: true,
 	}, features{true, true, true})
 }
 
+// routed is a converter as a route.
+func routed(c *converter, err error) (route, error) {
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
 // openConverter reaches a server for one session, and answers its initialize.
-func (b *Bridge) openConverter(ctx context.Context) (route, jsonrpc.Answer, error) {
+func (b *Bridge) openConverter(ctx context.Context) (*converter, jsonrpc.Answer, error) {
 	params := wire.Raw(jsonrpc.PeerOf(ctx).Message()).Get("params")
 	client := mcp.Client{Info: mcp.Implementation{Name: b.o.Name, Version: b.o.Version}}
 	var info mcp.Implementation
@@ -251,6 +259,9 @@ func (c *converter) handling(front context.Context) (context.Context, error) {
 }
 
 func (c *converter) upstream() *jsonrpc.Conn { return c.server.Conn() }
+
+// speaks is the revision of the server.
+func (c *converter) speaks() string { return c.upstream().Below().Session().Revision }
 
 // inner is the connection for the messages of a client, and whether it is one
 // message's: a client without a carrier of its own is one for each message.

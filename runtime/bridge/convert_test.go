@@ -5,6 +5,7 @@ package bridge
 import (
 	"bytes"
 	"context"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -257,6 +258,58 @@ func TestEveryRevisionThroughTheBridge(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestSlowServerIsNotConverted holds that messages pass as they are where both
+// sides speak the revision without sessions, though the server took longer to
+// start than it is waited for an answer.
+func TestSlowServerIsNotConverted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, client, s := bridged(t, Options{})
+		const ask = `{"jsonrpc":"2.0","id":"q","method":"tools/list","params":{` + meta + `}}`
+		client.send(ask)
+		first := <-s.next // which says nothing in time
+		require.Contains(t, first.recv(), `"server/discover"`)
+		leave := func(e *wireEnd) {
+			_, _ = io.Copy(io.Discard, e.r)
+			_ = e.w.Close()
+		}
+		go leave(first)
+		second := <-s.next
+		require.Contains(t, second.recv(), `"server/discover"`)
+		second.send(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`)
+		go leave(second)
+		third := <-s.next
+		require.Equal(t, strings.Replace(ask, `"q"`, "1", 1), third.recv())
+		expect(t, third, client, `{"jsonrpc":"2.0","id":1,"result":{"tools":[],"x":1.0}}`, `{"jsonrpc":"2.0","id":"q","result":{"tools":[],"x":1.0}}`)
+		require.Equal(t, Stats{Shared: 1}, b.Stats())
+	})
+}
+
+// TestFailureOfAServerIsForgotten holds that a server which only failed when it
+// was asked for a revision is asked for it again by the next session.
+func TestFailureOfAServerIsForgotten(t *testing.T) {
+	for code, forgotten := range map[string]bool{"-32603": true, "-31001": true, "-32602": false, "-32601": false} {
+		t.Run(code, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, client, s := bridged(t, Options{})
+				const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+				client.send(initialize)
+				first := <-s.next
+				require.Contains(t, first.recv(), `"protocolVersion":"2025-06-18"`)
+				first.send(`{"jsonrpc":"2.0","id":1,"error":{"code":` + code + `,"message":"no"}}`)
+				first.over()
+				second := <-s.next // behind a conversion
+				require.Contains(t, second.recv(), `"server/discover"`)
+				second.send(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`)
+				require.Contains(t, second.recv(), `"protocolVersion":"2025-11-25"`)
+				second.send(`{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`)
+				require.Contains(t, second.recv(), `"notifications/initialized"`)
+				require.Contains(t, client.recv(), `"protocolVersion":"2025-06-18"`)
+				require.Equal(t, !forgotten, b.converting("2025-06-18"))
+			})
+		})
 	}
 }
 

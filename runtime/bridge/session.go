@@ -136,7 +136,11 @@ func (b *Bridge) findRoute(ctx context.Context) (route, jsonrpc.Answer, error) {
 	p := jsonrpc.PeerOf(ctx)
 	version, _ := wire.Raw(p.Message()).Get("params").Get("protocolVersion").Str()
 	if b.converting(version) {
-		return b.openConverter(ctx)
+		c, a, err := b.openConverter(ctx)
+		if err != nil || a.Code != 0 {
+			return nil, a, err
+		}
+		return c, a, nil
 	}
 	raw, a, err := b.openPipe(ctx)
 	switch {
@@ -150,7 +154,9 @@ func (b *Bridge) findRoute(ctx context.Context) (route, jsonrpc.Answer, error) {
 	c, converted, cerr := b.openConverter(ctx)
 	switch {
 	case cerr == nil && converted.Code == 0:
-		b.convert(version)
+		if said := err == nil && a.Code == 0; c.speaks() != version && (said || denies(codeOf(a, err))) {
+			b.convert(version)
+		}
 		return c, converted, nil
 	case err != nil || a.Code != 0:
 		return nil, a, err
@@ -187,6 +193,24 @@ func (b *Bridge) openPipe(ctx context.Context) (*pipe, jsonrpc.Answer, error) {
 func refused(err error) bool {
 	e, ok := err.(*jsonrpc.Error)
 	return ok && e.Remote
+}
+
+// codeOf is the code of the error that a server answered with, 0 for none.
+func codeOf(a jsonrpc.Answer, err error) int64 {
+	if refused(err) {
+		return err.(*jsonrpc.Error).Code
+	}
+	return a.Code
+}
+
+// denies reports whether the code of an error says that the server does not speak
+// a revision, and not only that it cannot answer at the moment.
+func denies(code int64) bool {
+	switch code {
+	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest, jsonrpc.CodeUnsupportedProtocolVersion:
+		return true
+	}
+	return false
 }
 
 // agreed reports whether the answer to initialize names the client's revision,

@@ -145,17 +145,18 @@ func (s *shared) overLocked(cur *starting) {
 }
 
 // startStateless starts the server of stateless requests: as it is, if it speaks
-// their revision, else behind a conversion.
+// their revision, else behind a conversion. One that was too slow to say so is
+// recognised by the conversion, which waits for longer.
 func (b *Bridge) startStateless(ctx context.Context) (route, error) {
 	rev := b.judge.Revision()
 	if b.converting(rev) {
-		return b.startConverter(ctx)
+		return routed(b.startConverter(ctx))
 	}
 	p, err := b.dial(ctx, rev, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	ok, err := p.speaks(ctx, rev)
+	ok, denied, err := p.speaks(ctx, rev)
 	if ok {
 		return p, nil
 	}
@@ -170,14 +171,24 @@ func (b *Bridge) startStateless(ctx context.Context) (route, error) {
 		}
 		return nil, cerr
 	}
-	b.convert(rev)
+	switch {
+	case c.speaks() == rev:
+		b.end(c.upstream())
+		if p, err = b.dial(ctx, rev, nil, nil); err != nil {
+			return nil, err
+		}
+		return p, nil
+	case denied:
+		b.convert(rev)
+	}
 	return c, nil
 }
 
-// speaks asks a server whether it is one of the stateless revision. One that says
-// so and wants another version gets the requests too, and refuses them itself.
-// Specification: basic/versioning (2026-07-28).
-func (p *pipe) speaks(ctx context.Context, rev string) (bool, error) {
+// speaks asks a server whether it is one of the stateless revision; denied says
+// that it answered that it is none. One that says so and wants another version
+// gets the requests too, and refuses them itself. Specification: basic/versioning
+// (2026-07-28).
+func (p *pipe) speaks(ctx context.Context, rev string) (ok, denied bool, err error) {
 	ctx = jsonrpc.WithCallOptions(ctx, jsonrpc.CallOptions{Timeout: new(probeTimeout)})
 	params := wire.AppendString([]byte(`{"_meta":{"`+metaVersion+`":`), rev)
 	params = append(append(params, `,"`+metaCapabilities+`":{},"`+metaPrefix+`clientInfo":`...), p.b.info()...)
@@ -185,17 +196,15 @@ func (p *pipe) speaks(ctx context.Context, rev string) (bool, error) {
 	a, err := jsonrpc.CallMessage(ctx, p.up, &jsonrpc.MessageCall{Method: methodDiscover, Append: func(b []byte, id jsonrpc.ID) []byte {
 		return jsonrpc.AppendRequest(b, id, methodDiscover, appender(params))
 	}})
-	code := a.Code
-	if e, ok := err.(*jsonrpc.Error); ok && e.Remote {
-		code, err = e.Code, nil
+	switch code := codeOf(a, err); code {
+	case 0:
+		ok = err == nil && wire.Raw(a.Data).Get("result").Get("supportedVersions") != nil
+		return ok, err == nil && !ok, err
+	case jsonrpc.CodeUnsupportedProtocolVersion, jsonrpc.CodeMissingClientCapability, jsonrpc.CodeHeaderMismatch:
+		return true, false, nil
+	default:
+		return false, denies(code), nil
 	}
-	switch {
-	case err != nil:
-		return false, err
-	case code == 0:
-		return wire.Raw(a.Data).Get("result").Get("supportedVersions") != nil, nil
-	}
-	return code == jsonrpc.CodeUnsupportedProtocolVersion || code == jsonrpc.CodeMissingClientCapability || code == jsonrpc.CodeHeaderMismatch, nil
 }
 
 // info is the bridge as a handshake of its own names it.
@@ -238,7 +247,7 @@ func (b *Bridge) startShared(ctx context.Context) (route, error) {
 		err = jsonrpc.SendMessage(ctx, p.up, jsonrpc.AppendNotification(nil, methodInitialized, nil))
 	case err == nil || refused(err): // it knows no initialize
 		b.end(p.up)
-		return b.startConverter(ctx)
+		return routed(b.startConverter(ctx))
 	}
 	if err != nil {
 		b.end(p.up)
