@@ -237,6 +237,7 @@ type Link struct {
 	background chan struct{}
 
 	tools     toolTable
+	pages     pageTable
 	reissueID atomic.Int64
 	counts    [noticeKinds]atomic.Uint64
 	buffered  atomic.Bool // a proxy was suspected

@@ -57,6 +57,7 @@ type flight struct {
 	wireID jsonrpc.ID // what was sent: another one when it was made again
 	tool   string     // of a tools/call
 	keeps  string     // what the session is to keep: a resource, or a log level
+	epoch  int        // of the session that it was sent in, 0 for none
 	// stateless: the request stands alone.
 	stateless bool
 	keep      bool // an answer is kept here and not handed on
@@ -206,6 +207,12 @@ func (l *Link) call(ctx context.Context, x *flight, f jsonrpc.Frame, hd *outgoin
 		if err != nil {
 			return nil, err
 		}
+		if s != nil {
+			x.epoch = s.epoch
+			if hd.paged && isList(x.method) && !l.pages.gave(s.epoch, hd.cursor) {
+				return nil, ErrStaleCursor
+			}
+		}
 		h, err := l.callHeaders(x, s, f.Header, hd)
 		if err != nil {
 			return nil, err
@@ -226,9 +233,6 @@ func (l *Link) call(ctx context.Context, x *flight, f jsonrpc.Frame, hd *outgoin
 			restarted = true
 			if err := l.restart(ctx, s.epoch); err != nil {
 				return nil, &SessionError{Err: err}
-			}
-			if wire.Raw(data).Get("params").Get("cursor") != nil {
-				return nil, ErrStaleCursor
 			}
 			continue
 		case rpc != nil && rpc.Code == jsonrpc.CodeHeaderMismatch && x.method == methodToolsCall && x.stateless && !x.keep && !refreshed:
@@ -661,6 +665,11 @@ func (x *flight) deliver(data []byte, owned bool, resp *http.Response) {
 	}
 	if x.stateless && x.method == methodToolsList && !p.failed {
 		f.Data, f.Owned = l.learnTools(f.Data, f.Owned)
+	}
+	if x.epoch > firstSession && isList(x.method) {
+		if next, ok := wire.Raw(f.Data).Get("result").Get("nextCursor").Str(); ok {
+			l.pages.give(x.epoch, next)
+		}
 	}
 	if x.method == methodInitialize {
 		x.answer = bytes.Clone(f.Data)

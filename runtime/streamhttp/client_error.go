@@ -186,9 +186,10 @@ func (e *SessionError) Error() string {
 // Unwrap returns why.
 func (e *SessionError) Unwrap() error { return e.Err }
 
-// ErrStaleCursor is the next page of a list whose session ended meanwhile: a
-// cursor means something in its own session only (server/utilities/pagination).
-// The list can be read again from its first page.
+// ErrStaleCursor is the next page of a list whose session has ended: a cursor
+// means something in its own session only (server/utilities/pagination). Once a
+// session was begun anew, only cursors are sent that it has given itself: the
+// last 1,024 of them. The list can be read again from its first page.
 var ErrStaleCursor = errors.New("the session of this cursor has ended: read the list again from its start")
 
 // TooLongError is a message above the bound. errors.Is(err,

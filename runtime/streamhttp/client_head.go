@@ -18,6 +18,8 @@ type outgoing struct {
 	name    string // what Mcp-Name repeats
 	named   bool   // there is one
 	about   string // the resource or the level that a session is to keep
+	cursor  string // of the page of a list
+	paged   bool   // there is one
 	args    wire.Raw
 }
 
@@ -84,6 +86,9 @@ func (o *outgoing) readParams(d *wire.Dec) error {
 			o.name, err = d.Str()
 		case string(k) == about && d.Kind() == wire.KindString:
 			o.about, err = d.Str()
+		case string(k) == "cursor" && d.Kind() == wire.KindString:
+			o.paged = true
+			o.cursor, err = d.Str()
 		case string(k) == "arguments":
 			o.args, err = d.Raw()
 		default:

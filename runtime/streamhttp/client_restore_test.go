@@ -179,6 +179,84 @@ func TestUnsubscribeWhileItIsRestored(t *testing.T) {
 	})
 }
 
+// TestCursorStaysInItsSession: once a session was begun anew, whatever for, only
+// the cursors that it has given itself are sent (server/utilities/pagination).
+func TestCursorStaysInItsSession(t *testing.T) {
+	bubble(t, "", func(t *testing.T, s *script, e *Endpoint) {
+		session, page := 1, ""
+		s.forgets(func() int { s.mu.Lock(); defer s.mu.Unlock(); return session })
+		s.on["prompts/list"] = func(w http.ResponseWriter, _ *http.Request, m *msg) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			answer(w, m.ID, `{"prompts":[],"nextCursor":"`+page+`"}`)
+		}
+		restart := func(r *legacy.RemoteServer) {
+			s.mu.Lock()
+			session++
+			s.mu.Unlock()
+			require.NoError(t, call(r))
+		}
+		list := func(r *legacy.RemoteServer, cursor *string, next string) error {
+			s.mu.Lock()
+			page = next
+			s.mu.Unlock()
+			res, err := r.ListPrompts(t.Context(), &legacy.ListPromptsParams{Cursor: cursor})
+			if err == nil {
+				require.Equal(t, next, *res.NextCursor)
+			}
+			return err
+		}
+		r := connect(t, e, legacy.Client{})
+		require.NoError(t, list(r, nil, "one"))
+		require.NoError(t, list(r, new("of a file"), ""), "in the first session any goes out")
+		require.NoError(t, list(r, new(""), "two"), "an empty one is one")
+
+		restart(r)
+		for _, old := range []string{"one", "two", "", "of a file"} {
+			require.ErrorIs(t, list(r, &old, "none"), ErrStaleCursor, old)
+		}
+		require.NoError(t, list(r, nil, "one"))
+		require.NoError(t, list(r, new("one"), ""), "the new session has given it as well")
+		require.NoError(t, list(r, new("one"), "two"), "and again")
+		require.NoError(t, list(r, new(""), "three"))
+		require.ErrorIs(t, list(r, new("none"), ""), ErrStaleCursor)
+
+		restart(r)
+		require.ErrorIs(t, list(r, new("three"), ""), ErrStaleCursor, "in a third session")
+
+		cursors := map[string][]string{}
+		for _, m := range s.of("prompts/list") {
+			if c, ok := m.Params.Get("cursor").Str(); ok {
+				id := m.Header.Get("Mcp-Session-Id")
+				cursors[id] = append(cursors[id], c)
+			}
+		}
+		require.Equal(t, map[string][]string{"s1": {"of a file", ""}, "s2": {"one", "one", ""}}, cursors)
+	})
+}
+
+// TestCursorsAreRememberedToABound: the newest cursors of a session that was
+// begun anew, and none of an answer that came after its session.
+func TestCursorsAreRememberedToABound(t *testing.T) {
+	var p pageTable
+	require.True(t, p.gave(firstSession, "x"))
+	require.False(t, p.gave(2, "0"))
+	for i := range maxCursors + 2 {
+		p.give(2, fmt.Sprint(i))
+	}
+	require.False(t, p.gave(2, "0"))
+	require.False(t, p.gave(2, "1"))
+	for i := 2; i < maxCursors+2; i++ {
+		require.True(t, p.gave(2, fmt.Sprint(i)), i)
+	}
+	require.Len(t, p.given, maxCursors)
+	p.give(3, "a")
+	p.give(2, "late")
+	require.True(t, p.gave(3, "a"))
+	require.False(t, p.gave(3, "late"))
+	require.False(t, p.gave(3, "5"))
+}
+
 // listening is a server whose subscriptions/listen does what the test says,
 // attempt by attempt; the last one again for further ones.
 func listening(s *script, attempts ...func(w http.ResponseWriter, r *http.Request, m *msg)) {
