@@ -461,7 +461,7 @@ func play(t *testing.T, w *work, seat seat, d jsonrpc.Dialer, dial bool, server 
 			_, err := s.call(ctx, "elicit")
 			require.Error(t, err)
 		} else {
-			require.Equal(t, "-32600 the request needs a capability that the client does not declare", call("elicit"))
+			require.Equal(t, "-32600 the request needs what the client does not declare: elicitation, elicitation.form", call("elicit"))
 		}
 	case seat.revision < "2025-06-18":
 		require.Equal(t, "-32600 asking failed: elicitation/create: the peer does not advertise elicitation.form", call("elicit"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -196,6 +197,8 @@ func TestInputNeedsItsMode(t *testing.T) {
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, jsonrpc.CodeMissingClientCapability, e.Code)
 			require.JSONEq(t, `{"requiredCapabilities":`+c.lacks+`}`, string(e.Data))
+			path := strings.Join(regexp.MustCompile(`\w+`).FindAllString(c.lacks, -1), ".")
+			require.True(t, strings.HasSuffix(e.Message, path), "the message names it as well: %s", e.Message)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -188,26 +189,32 @@ func (in *inbound) mustDeclare(paths ...string) *Error {
 		return nil
 	}
 	declared := in.declared()
-	lacks := map[string]any{}
+	var lacks []string
 	for _, path := range paths {
 		if !advertised(declared, path) {
-			addPath(lacks, path)
+			lacks = append(lacks, path)
 		}
 	}
 	return lacking(lacks)
 }
 
-// lacking is the error that names the capabilities that a client lacks; nil for
-// none.
-func lacking(lacks map[string]any) *Error {
-	if len(lacks) == 0 {
+// lacking is the error that names the capabilities that a client lacks, by their
+// paths; nil for none.
+func lacking(paths []string) *Error {
+	if len(paths) == 0 {
 		return nil
+	}
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	lacks := map[string]any{}
+	for _, path := range paths {
+		addPath(lacks, path)
 	}
 	data, err := json.Marshal(map[string]any{"requiredCapabilities": lacks})
 	if err != nil {
 		return internalError(err)
 	}
-	return &Error{Code: CodeMissingClientCapability, Message: "the request needs a capability that the client does not declare", Data: data}
+	return &Error{Code: CodeMissingClientCapability, Message: "the request needs what the client does not declare: " + strings.Join(paths, ", "), Data: data}
 }
 
 // mayAsk holds that a request for input asks for something, and that only what
@@ -249,7 +256,7 @@ func mayAsk(method func(name string) *Method, capabilities wire.Appender, need I
 		declared = capabilities.AppendJSON(nil)
 	}
 	asks := false
-	lacks := map[string]any{}
+	var lacks []string
 	for key, q := range need.Inputs() {
 		asks = true
 		m := method(q.Method)
@@ -261,12 +268,12 @@ func mayAsk(method func(name string) *Method, capabilities wire.Appender, need I
 		}
 		for _, path := range m.Capabilities {
 			if side, bare := capabilitySide(path, ServerSide, false); side == ClientSide && bare != "" && !advertised(declared, bare) {
-				addPath(lacks, bare)
+				lacks = append(lacks, bare)
 			}
 		}
 		for i := range m.Gates {
 			if g := &m.Gates[i]; g.asked(q.Params) && !grants(declared, g.Capability, g.OrEmpty) {
-				addPath(lacks, g.Capability)
+				lacks = append(lacks, g.Capability)
 			}
 		}
 	}
