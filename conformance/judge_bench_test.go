@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -61,6 +62,32 @@ func benchmarkLint(b *testing.B, o conformance.LintOptions) {
 	if used := cpuTime() - began; used > 0 {
 		b.ReportMetric(float64(n)/used.Seconds(), "frames/cpu-s") // what a machine with nothing else to do gives at least
 	}
+}
+
+// What is kept of a recording while it is judged is of the size of its text.
+func TestLintKeepsLittleBesideTheText(t *testing.T) {
+	live := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := live()
+	recs := []*transcript.Recording{mix(20_000)}
+	text := uint64(len(recs[0].String()))
+	var most uint64
+	n := 0
+	o := conformance.LintOptions{NoSchema: true}
+	o.Progress = func(conformance.Progress) {
+		if n++; n%40 == 0 {
+			most = max(most, live())
+		}
+	}
+	rep, err := conformance.Lint(recs, o)
+	require.NoError(t, err)
+	require.NotEmpty(t, rep.Results)
+	require.Nil(t, recs[0], "the recording can be freed")
+	require.Less(t, (most-before)/text, uint64(5), "%d bytes of text, %d bytes beside what was there", text, most-before)
 }
 
 // BenchmarkLint judges the mix by all checks, which compare each result and each

@@ -37,6 +37,9 @@ type LintOptions struct {
 // session that does not say its revision is taken for one of the first of them.
 // ErrNoSession when nothing is left to judge. A line that is marked as redacted
 // breaks nothing.
+//
+// A recording may be as large as all else in memory, so that Lint takes each out
+// of recs when it has split it.
 func Lint(recs []*transcript.Recording, lo LintOptions) (*result.Report, error) {
 	o, side := lo.Options, lo.Side
 	trace := func(rec *transcript.Recording) *check.Trace {
@@ -56,7 +59,8 @@ func Lint(recs []*transcript.Recording, lo LintOptions) (*result.Report, error) 
 	}
 	var revs []string
 	unknown := 0
-	for _, rec := range recs {
+	for i, rec := range recs {
+		recs[i] = nil
 		parts, attempts := sessions(rec)
 		for _, s := range parts {
 			if rev := s.Get(transcript.FieldRevision); rev == "" || !slices.Contains(check.Revisions(), rev) {
@@ -222,7 +226,7 @@ func unbatch(rec *transcript.Recording) *transcript.Recording {
 // what they find in it. What was cut out of the middle ends it: nobody knows
 // what is missing.
 func mark(rec *transcript.Recording) *transcript.Recording {
-	out := &transcript.Recording{Fields: slices.Clone(rec.Fields), Events: make([]transcript.Event, 0, len(rec.Events)+8)}
+	out := &transcript.Recording{Fields: slices.Clone(rec.Fields), Events: make([]transcript.Event, 0, len(rec.Events)+2*len(check.Lists)+2)}
 	out.Set(fieldProfile, check.StepRecorded)
 	step := ""
 	enter := func(name string) {

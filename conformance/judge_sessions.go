@@ -30,8 +30,9 @@ const (
 // of HTTP+SSE, and each client (by its name and version) of a stateless
 // revision, where requests of a stateful server without sessions belong to the
 // last initialize before them. An attempt that the server did not take belongs to
-// the session that came next, at the same address if there is one. What belongs to none (a look-up of metadata, a
-// request that was never answered with a revision) stays with the first.
+// the session that came next, at the same address if there is one. What belongs
+// to none (a look-up of metadata, a request that was never answered with a
+// revision) stays with the first.
 //
 // Each session says its revision, found in its handshake, and its transport; a
 // revision is left out where there is none to be found. A recording of a
@@ -174,9 +175,11 @@ func splitHTTP(rec *transcript.Recording) (parts []*transcript.Recording, attemp
 	of := map[int]*session{}
 	endpoints := map[string]string{} // where to post of an HTTP+SSE stream → its session
 	var last *session                // a stateful one without an id
-	any := false
-	for x := range rec.Exchanges() {
-		any = true
+	exchanges := slices.Collect(rec.Exchanges())
+	if len(exchanges) == 0 {
+		return nil, nil
+	}
+	for _, x := range exchanges {
 		v := firstOf(x.Body)
 		method, _ := v.Get("method").Str()
 		meta := v.Get("params").Get("_meta")
@@ -207,14 +210,11 @@ func splitHTTP(rec *transcript.Recording) (parts []*transcript.Recording, attemp
 			of[x.Number] = last
 		}
 	}
-	for x := range rec.Exchanges() {
+	for _, x := range exchanges {
 		if s := of[x.Number]; s != nil {
 			path, _, _ := strings.Cut(x.Target, "?")
 			s.paths[path] = true
 		}
-	}
-	if !any {
-		return nil, nil
 	}
 	// A client that tried a revision or transport which the server does not speak
 	// is no session of its own.
@@ -246,11 +246,18 @@ func splitHTTP(rec *transcript.Recording) (parts []*transcript.Recording, attemp
 	for i, s := range order {
 		at[s] = i
 	}
+	for number, s := range of {
+		if into[s] != nil {
+			attempts[number] = true
+		}
+	}
+	if len(order) == 1 {
+		return []*transcript.Recording{part(rec, order[0].transport, rec.Events)}, attempts
+	}
 	events := make([][]transcript.Event, len(order))
 	for i := range rec.Events {
 		s := of[rec.Events[i].Exchange]
 		if then := into[s]; then != nil {
-			attempts[rec.Events[i].Exchange] = true
 			s = then
 		}
 		n := at[s]

@@ -177,15 +177,15 @@ func TestSessionsAreSplit(t *testing.T) {
 func TestLintNeedsARevision(t *testing.T) {
 	rec, err := transcript.Parse([]byte("goldwire-transcript: 1\n> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"))
 	require.NoError(t, err)
-	recs := []*transcript.Recording{rec}
-	_, err = conformance.Lint(recs, conformance.LintOptions{})
+	recs := func() []*transcript.Recording { return []*transcript.Recording{rec} }
+	_, err = conformance.Lint(recs(), conformance.LintOptions{})
 	require.ErrorIs(t, err, conformance.ErrNoSession)
 	_, err = conformance.Lint(nil, conformance.LintOptions{})
 	require.ErrorIs(t, err, conformance.ErrNoSession)
-	rep, err := conformance.Lint(recs, conformance.LintOptions{Options: conformance.Options{Revisions: []string{"2025-11-25"}}})
+	rep, err := conformance.Lint(recs(), conformance.LintOptions{Options: conformance.Options{Revisions: []string{"2025-11-25"}}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"2025-11-25"}, rep.Revisions)
-	_, err = conformance.Lint(recs, conformance.LintOptions{Options: conformance.Options{Revisions: []string{"2025-11-25"}, Checks: []string{"no-such-check"}}})
+	_, err = conformance.Lint(recs(), conformance.LintOptions{Options: conformance.Options{Revisions: []string{"2025-11-25"}, Checks: []string{"no-such-check"}}})
 	require.ErrorIs(t, err, conformance.ErrNoCheck)
 	require.False(t, slices.ContainsFunc(rep.Results, func(c result.Check) bool { return c.Verdict == result.Blocked }))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,9 +39,14 @@ func lint(recs []*transcript.Recording, o lintOptions) (*result.Report, error) {
 	return rep, nil
 }
 
+// gcPercent of a judgement, whose memory is nearly all the recordings, which
+// stay until its end.
+const gcPercent = 25
+
 // lintUntil is lint until the context ends; what still runs then ends with the
 // process.
 func lintUntil(ctx context.Context, recs []*transcript.Recording, o lintOptions) (rep *result.Report, err error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -75,6 +81,9 @@ Both sides are judged: what each message is, by the schema of its method and
 revision; ids, order, progress, capabilities, framing, and over HTTP headers,
 status codes and streams. Rules that only a probe can show are counted as unseen.
 Lines in which secrets were replaced break nothing.
+
+A FILE may have 256 MiB and two million lines; about 400 bytes a line are needed
+beside its text. One that a killed recorder left is judged up to its last whole line.
 
 The report, its formats, --baseline and --flaky are those of check.
 

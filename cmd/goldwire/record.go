@@ -253,21 +253,24 @@ Exit status: 0 done; 2 the command line makes no sense, or FILE is no recording;
 // readBounded reads a file, - is stdin.
 func readBounded(name string) ([]byte, error) {
 	in := os.Stdin
+	var b bytes.Buffer
 	if name != "-" {
 		var err error
 		if in, err = os.Open(name); err != nil {
 			return nil, err
 		}
 		defer in.Close()
+		if info, err := in.Stat(); err == nil {
+			b.Grow(int(min(info.Size(), maxRecording)) + bytes.MinRead)
+		}
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxRecording+1))
-	if err != nil {
+	if _, err := b.ReadFrom(io.LimitReader(in, maxRecording+1)); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if len(text) > maxRecording {
-		return nil, fmt.Errorf("%s: it is longer than %d MiB", name, maxRecording>>20)
+	if b.Len() > maxRecording {
+		return nil, fmt.Errorf("%s: it is longer than the %d MiB that are read", name, maxRecording>>20)
 	}
-	return text, nil
+	return b.Bytes(), nil
 }
 
 // readRecording reads one recording, - from stdin.
@@ -279,17 +282,17 @@ func readRecording(name string) (*transcript.Recording, error) {
 	return parseRecording(name, text)
 }
 
-// parseRecording parses the text of a file.
+// parseRecording parses the text of a file, which the recording keeps.
 func parseRecording(name string, text []byte) (*transcript.Recording, error) {
 	if n := bytes.Count(text, []byte("\n")); n > maxLines {
-		return nil, fmt.Errorf("%s: the recording has more than %d lines", name, maxLines)
+		return nil, fmt.Errorf("%s: it has %d lines, more than the %d that are read", name, n, maxLines)
 	}
 	// A recorder that was killed leaves its last line unfinished.
 	cut := false
-	if i := bytes.LastIndexByte(text, '\n'); i >= 0 && i < len(text)-1 && bytes.Contains(text, []byte("\n"+transcript.FieldRecorded+": ")) {
+	if i := bytes.LastIndexByte(text, '\n'); i >= 0 && i < len(text)-1 && bytes.Contains(text[:i+1], []byte("\n"+transcript.FieldRecorded+": ")) {
 		text, cut = text[:i+1], true
 	}
-	rec, err := transcript.Parse(text)
+	rec, err := transcript.ParseOwned(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -299,7 +302,8 @@ func parseRecording(name string, text []byte) (*transcript.Recording, error) {
 	return rec, nil
 }
 
-// Bounds of what is read of a file: some hundred bytes are kept of each line.
+// Bounds of what is read of a file. Of each line about 400 bytes are kept
+// beside its text while it is judged, of each byte of text one.
 const (
 	maxRecording = 256 << 20
 	maxLines     = 2_000_000

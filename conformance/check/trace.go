@@ -274,9 +274,9 @@ type Frame struct {
 	Index      int    // of its event in the recording
 	Exchange   int    // number of the HTTP exchange that carried it; 0 on stdio
 	Trace      *Trace // the session it belongs to
-	FromServer bool
 	At         time.Duration
 	Text       []byte
+	FromServer bool
 	Kind       FrameKind
 	Why        string   // of KindText: why the line is no JSON value
 	Value      wire.Raw // nil for KindBlank and KindText

@@ -1,9 +1,11 @@
 package transcript
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,45 +63,69 @@ func Read(r io.Reader, max int64) (*Recording, error) {
 	if int64(len(b)) > max {
 		return nil, fmt.Errorf("the transcript is longer than %d bytes", max)
 	}
-	return Parse(b)
+	return ParseOwned(b)
 }
 
 // Parse reads a transcript. The recording does not alias b. Errors of the
 // text are *Error; nothing is repaired silently.
-func Parse(b []byte) (*Recording, error) {
-	p := parser{rest: string(b)}
+func Parse(b []byte) (*Recording, error) { return ParseOwned(bytes.Clone(b)) }
+
+// ParseOwned is Parse of a text that the recording keeps: most of its events
+// are stretches of b, which nobody may change any more. Of a long recording it
+// needs half the memory.
+func ParseOwned(b []byte) (*Recording, error) {
+	p := parser{rest: b}
+	if n := countEvents(b); n > 0 {
+		p.rec.Events = make([]Event, 0, n)
+	}
 	if err := p.parse(); err != nil {
 		return nil, &Error{Line: p.line, Msg: err.Error()}
 	}
 	return &p.rec, nil
 }
 
+// countEvents is how many lines begin as an event does.
+func countEvents(b []byte) int {
+	n := 0
+	for len(b) > 0 {
+		if c := b[0]; c == byte(ToServer) || c == byte(ToClient) || c == byte(Note) {
+			n++
+		}
+		i := bytes.IndexByte(b, '\n')
+		if i < 0 {
+			break
+		}
+		b = b[i+1:]
+	}
+	return n
+}
+
 type parser struct {
-	rest   string
+	rest   []byte
 	line   int
 	rec    Recording
 	before []string
 }
 
-// next cuts off one line; the newline of the last one may be missing.
-func (p *parser) next() (string, bool) {
-	if p.rest == "" {
-		return "", false
+// next cuts off one line; the newline of the last one may be missing. own is
+// the line where it stands.
+func (p *parser) next() (l string, own []byte, ok bool) {
+	if len(p.rest) == 0 {
+		return "", nil, false
 	}
 	p.line++
-	l, rest, _ := strings.Cut(p.rest, "\n")
-	p.rest = rest
-	return l, true
+	own, p.rest, _ = bytes.Cut(p.rest, []byte("\n"))
+	return string(own), own, true
 }
 
 func (p *parser) parse() error {
-	l, ok := p.next()
+	l, _, ok := p.next()
 	if !ok || l != magic {
 		p.line = 1
 		return fmt.Errorf("want the line %q first, got %s", magic, show(l))
 	}
 	for {
-		l, ok := p.next()
+		l, own, ok := p.next()
 		if !ok {
 			p.rec.After = p.before
 			return nil
@@ -113,7 +139,7 @@ func (p *parser) parse() error {
 			}
 			p.before = append(p.before, l)
 		case l[0] == '>' || l[0] == '<' || l[0] == '!':
-			e, err := parseEvent(l)
+			e, err := parseEvent(l, own)
 			if err != nil {
 				return err
 			}
@@ -165,7 +191,8 @@ func fieldName(s string) bool {
 	return s != "" && s != "goldwire-transcript"
 }
 
-func parseEvent(l string) (Event, error) {
+// parseEvent reads the line l, which stands at own.
+func parseEvent(l string, own []byte) (Event, error) {
 	var e Event
 	e.Dir = Dir(l[0])
 	rest := l[1:]
@@ -249,7 +276,7 @@ func parseEvent(l string) (Event, error) {
 			return e, errors.New("the data holds what must be written as a quoted escape (x): bytes that are not UTF-8, control characters, or white space at an end")
 		}
 		if rest != "" {
-			e.Data = []byte(rest)
+			e.Data = slices.Clip(own[len(l)-len(rest):]) // what is left is the end of the line
 		}
 	}
 	if e.Carrier {

@@ -114,12 +114,12 @@ type Field struct {
 type Event struct {
 	Dir      Dir
 	Carrier  bool          // a doubled mark: Data is what the carrier said
-	Exchange int           // number of the HTTP exchange; 0 on stdio
 	Kind     Kind          // what Data is; see Kind
 	Redacted bool          // secrets in Data were replaced
 	Partial  bool          // the stream ended before the line did
-	Length   int64         // when not 0: bytes of the whole line, of which Data is the start
 	Timed    bool          // At is known
+	Exchange int           // number of the HTTP exchange; 0 on stdio
+	Length   int64         // when not 0: bytes of the whole line, of which Data is the start
 	At       time.Duration // since the recording began
 	Data     []byte        // raw bytes, without the newline and, in notes, without the kind word
 	Before   []string      // comment and blank lines before it, each without its newline
