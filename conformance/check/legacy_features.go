@@ -117,12 +117,12 @@ func legacyFeatureChecks() []Check {
 		{
 			ID: "log-level-unknown", Title: "a log level that does not exist is refused", Layer: Feature, Needs: []string{"logging"},
 			Requirements: []string{"legacy/logging-invalid-level"},
-			Judge:        func(c *Case) { c.Refused("log-level/unknown", false, -32602) },
+			Judge:        func(c *Case) { c.refusedLevel("log-level/unknown") },
 		},
 		{
 			ID: "log-level-missing", Title: "setLevel without a level is refused", Layer: Feature, Needs: []string{"logging"},
 			Requirements: []string{"legacy/logging-invalid-level"},
-			Judge:        func(c *Case) { c.Refused("log-level/malformed", false, -32602) },
+			Judge:        func(c *Case) { c.refusedLevel("log-level/malformed") },
 		},
 		{
 			ID: "log-threshold", Title: "nothing below the level that was set is sent", Layer: Feature, Needs: []string{"logging"},
@@ -312,4 +312,19 @@ func knownElsewhere(method string) bool {
 		}
 	}
 	return false
+}
+
+// refusedLevel judges how levels that do not exist are refused. A server that
+// has no setLevel at all says so to every level, which log-level-set tells.
+func (c *Case) refusedLevel(step string) {
+	known := false
+	for _, s := range c.StepsOf("log-level/set") {
+		known = known || slices.ContainsFunc(s.Sent(), func(req *Frame) bool {
+			code, _ := s.Trace.Answer(req).Code()
+			return code != -32601
+		})
+	}
+	if known {
+		c.Refused(step, false, -32602)
+	}
 }

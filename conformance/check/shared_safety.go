@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"iter"
 	"net/url"
 	"path"
 	"regexp"
@@ -204,7 +205,7 @@ func safetyChecks() []Check {
 			Judge: func(c *Case) {
 				for _, t := range c.Traces() {
 					for _, e := range t.notes(transcript.KindStderr, 0) {
-						c.want(nil, readable(e.Data), "text in UTF-8 on standard error", quote(strings.ToValidUTF8(string(e.Data), "\ufffd")))
+						c.want(nil, readable(e.Data) || t.echoed(e.Data), "text in UTF-8 on standard error", quote(strings.ToValidUTF8(string(e.Data), "\ufffd")))
 					}
 				}
 			},
@@ -255,6 +256,38 @@ func readable(text []byte) bool {
 		}
 	}
 	return false
+}
+
+// echoed reports whether each byte of a text that is not UTF-8 is one that the
+// checker sent, as in a server's log of its input.
+func (t *Trace) echoed(text []byte) bool {
+	var sent [256]bool
+	for _, f := range t.frames {
+		if !f.FromServer {
+			for c := range strayBytes(f.Text) {
+				sent[c] = true
+			}
+		}
+	}
+	for c := range strayBytes(text) {
+		if !sent[c] {
+			return false
+		}
+	}
+	return true
+}
+
+// strayBytes gives the bytes of a text that belong to no character.
+func strayBytes(text []byte) iter.Seq[byte] {
+	return func(yield func(byte) bool) {
+		for len(text) > 0 {
+			r, n := utf8.DecodeRune(text)
+			if r == utf8.RuneError && n == 1 && !yield(text[0]) {
+				return
+			}
+			text = text[n:]
+		}
+	}
 }
 
 // secrets are the forms of what should not stand where others read it.
