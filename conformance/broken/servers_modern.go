@@ -260,6 +260,14 @@ var modernMutants = map[string]mutant{
 	"removed-methods":              {server: when(asked("ping", keyVersion), resultOf(`{}`))},
 	"removed-methods/handshake":    {server: when(asked("initialize", keyVersion), resultOf(`{"protocolVersion":"2025-11-25","capabilities":{}}`))},
 	"initialize-no-modern-version": {server: swapArg("initialize", "2099-12-31", "2025-11-25", "2026-07-28")},
+	"initialize-known-version":     {server: when(asked("initialize", "-"+keyVersion), resultOf(`{"protocolVersion":"2025-11-24","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`))},
+	"initialize-answered/dies": {server: server{Versions: []string{"2026-07-28"}, Input: func(c *conn, line []byte) bool {
+		dies := bytes.Contains(line, []byte(`"initialize"`)) && !bytes.Contains(line, []byte(keyVersion))
+		if dies {
+			c.Exit(1)
+		}
+		return dies
+	}}},
 	"initialize-answered": {server: server{Versions: []string{"2026-07-28"}, Output: func(_ *conn, r *request, a string) string {
 		if r != nil && r.Method == "initialize" {
 			return ""

@@ -18,7 +18,9 @@ import (
 
 // Exploration is what a target was found to speak.
 type Exploration struct {
-	Speaks   []string // revisions, oldest first
+	// Speaks are revisions, oldest first: those that it agreed to, and those
+	// that it claims in an answer which breaks the rules.
+	Speaks   []string
 	Answered bool     // it answered something at all
 	Silent   bool     // it ran and answered nothing within the limit for the start
 	Locked   bool     // over HTTP it lets nobody in: what it speaks is not known, and taken to be all
@@ -43,8 +45,9 @@ const modernHint = 3 * time.Second
 
 // Explore finds out which revisions a target speaks. It speaks a stateful one
 // when it answers an offer of that version with the same version, and a
-// stateless one when discovery lists it. Each offer is made to a new process.
-// The error says that the target could not be started.
+// stateless one when discovery lists it; what is neither a refusal nor a proper
+// answer counts as one that agrees. Each offer is made to a new process. The
+// error says that the target could not be started.
 func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error) {
 	x := &Exploration{}
 	began := time.Now()
@@ -60,34 +63,35 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 		}
 		s.Step("offer")
 		f := s.Ask("initialize", s.Hello(version))
+		replied := func() bool { return s.isSettled(f) || s.trace.handshake(f, version) != nil }
 		if i == 0 {
 			// A server of the stateless era alone may ignore a handshake: do
 			// not wait out the long limit for the start.
 			hint := min(modernHint, s.limits.Start/2)
-			if !s.wait(hint, func() bool { return s.isSettled(f) }) && s.Lost() == "" {
+			if !s.wait(hint, replied) && s.Lost() == "" {
 				d := s.AskWith(strconv.Itoa(firstFence), "server/discover", WithMeta("", metaOf(firstModern, "{}")))
-				s.wait(s.limits.Start-hint, func() bool { return s.isSettled(f) || s.isSettled(d) })
-				s.wait(s.limits.Short, func() bool { return s.isSettled(f) })
+				s.wait(s.limits.Start-hint, func() bool { return replied() || s.isSettled(d) })
+				s.wait(s.limits.Short, replied)
 				if !s.hasAnswered() && s.Lost() == "" {
 					x.Silent = true // to both ways of asking, for the whole limit
 				}
 			}
-		} else {
+		} else if !s.wait(s.limits.Short, replied) {
 			s.Await(f)
 		}
-		a := s.AnswerTo(f)
-		if a.OK() {
+		if s.AnswerTo(f).OK() {
 			s.Tell("notifications/initialized", "")
-			if got, _ := a.Result.Get("protocolVersion").Str(); got == version && slices.Contains(revisions, version) {
-				x.Speaks = append(x.Speaks, version)
-			}
 		}
-		x.Answered = x.Answered || s.hasAnswered()
 		t := s.Close()
+		r := t.handshake(f, version)
+		if r != nil && r.claims && slices.Contains(revisions, version) {
+			x.Speaks = append(x.Speaks, version)
+		}
+		x.Answered = x.Answered || s.hasAnswered() || r != nil
 		x.Started = max(x.Started, t.started())
 		x.Traces = append(x.Traces, t)
 		x.Locked = i == 0 && !x.Answered && t.locked()
-		if i == 0 && a == nil {
+		if i == 0 && r == nil {
 			break // no handshake: other versions would not change that
 		}
 	}
@@ -106,15 +110,17 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 	if x.Answered {
 		wait = min(wait, 3*time.Second+start)
 	}
-	// A server that was gone before it was asked has answered nothing.
-	if f != nil && s.wait(wait, func() bool { return s.isSettled(f) }) && s.AnswerTo(f) != nil {
+	s.wait(wait, func() bool { return s.isSettled(f) || s.trace.discovery(f) != nil })
+	var r *stance
+	s.View(func(t *Trace) { r = t.discovery(f) })
+	if r != nil {
 		x.Answered = true
-		found := discovered(s.AnswerTo(f))
+		a := r.Frame
+		found := discovered(a)
 		if len(found) == 0 {
 			// It serves the request and does not list the version, as it may have
 			// forgotten to, or mean it; or it has no discovery that can be
 			// understood, and serves other requests as such a revision has them.
-			a := s.AnswerTo(f)
 			unlisted := a.OK() && a.Result.Get("capabilities").Kind() == wire.KindObject
 			s.Step("discover/unlisted")
 			list := s.Ask("tools/list", "")
@@ -123,7 +129,7 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 			} else {
 				s.wait(s.limits.Short, func() bool { return s.isSettled(list) })
 			}
-			if unlisted && s.speaksAll(list) || s.AnswerTo(list).result().Get("resultType") != nil {
+			if unlisted && s.speaksAll(list) || r.claims && !unlisted || s.AnswerTo(list).result().Get("resultType") != nil {
 				found = []string{firstModern}
 			}
 		}

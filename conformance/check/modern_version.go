@@ -367,20 +367,20 @@ func modernVersionChecks() []Check {
 		},
 		{
 			ID: "initialize-no-modern-version", Title: "a handshake agrees on no stateless revision", Layer: Protocol,
-			Requirements: []string{"modern/era-legacy-version-not-in-initialize-result", "modern/era-dual-initialize-selects-legacy"},
+			Requirements: []string{"modern/era-legacy-version-not-in-initialize-result"},
 			Judge: func(c *Case) {
-				for _, t := range c.Offers {
-					for req := range t.visit(t.sent) {
-						if req.Method != "initialize" || req.meta(metaVersion) != nil {
-							continue
-						}
-						if a := t.Answer(req); a.OK() {
-							v := plain(a.Result.Get("protocolVersion"))
-							c.want(a, !statelessDate(v) || v != c.Revision, "a revision that has a handshake", v)
-						}
-					}
-				}
-				c.NotObserved("the server answers no handshake")
+				c.agreed(func(a *Frame, version string) {
+					c.want(a, !statelessDate(version) || version != c.Revision, "a revision that has a handshake", version)
+				})
+			},
+		},
+		{
+			ID: "initialize-known-version", Title: "a handshake agrees on a version that there is", Layer: Protocol,
+			Requirements: []string{"modern/era-dual-initialize-selects-legacy"},
+			Judge: func(c *Case) {
+				c.agreed(func(a *Frame, version string) {
+					c.want(a, !madeUp(version), "a revision of the protocol that has a handshake", version)
+				})
 			},
 		},
 		{
@@ -392,6 +392,8 @@ func modernVersionChecks() []Check {
 					switch {
 					case a != nil:
 						c.want(a, a.Failed(), "an error", sayHow(a))
+					case req.Trace.fate(req) == fateDied:
+						c.Broken(req, "an error", "none: "+req.Trace.broke().how)
 					case req.Trace.answeredAfter(req):
 						c.Broken(req, "an error", "nothing, although the server answered a later request")
 					}
@@ -415,6 +417,32 @@ func modernVersionChecks() []Check {
 			},
 		},
 	}
+}
+
+// agreed visits the results that initialize had when the target was asked what
+// it speaks, with the version that each of them names.
+func (c *Case) agreed(visit func(a *Frame, version string)) {
+	for _, t := range c.Offers {
+		for req := range t.visit(t.sent) {
+			if a := t.Answer(req); req.Method == "initialize" && req.meta(metaVersion) == nil && a.OK() {
+				visit(a, plain(a.Result.Get("protocolVersion")))
+			}
+		}
+	}
+	c.NotObserved("the server answers no handshake")
+}
+
+// madeUp reports whether a server that names a version means one that there was
+// never: no revision, no draft of one, and no date before the first or after the
+// last that has a handshake.
+func madeUp(v string) bool {
+	switch {
+	case slices.Contains(revisions, v), strings.Contains(strings.ToLower(v), "draft"):
+		return false
+	case dateForm.MatchString(v):
+		return v > firstLegacy && v < firstModern
+	}
+	return v != ""
 }
 
 // answeredAfter reports whether a request that was sent after req was answered.

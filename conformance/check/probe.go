@@ -452,7 +452,7 @@ func handshake(s *Session) bool {
 	if Modern(s.rev) {
 		return s.Call("server/discover", "") != nil
 	}
-	if !s.Call("initialize", s.Hello(s.rev)).OK() {
+	if a := s.Call("initialize", s.Hello(s.rev)); !a.OK() || !hasAny(a.Result, []string{"protocolVersion", "capabilities", "serverInfo"}) {
 		return false
 	}
 	s.Tell("notifications/initialized", "")
