@@ -209,6 +209,27 @@ func (p *planner) fill(w *ir.Way, name string) error {
 		}
 	case ir.KeyedRaw:
 		w.Kind = ir.Share
+		for _, a := range w.From.Arms {
+			to := p.pair(w.Up, a.Type)
+			why := fmt.Sprintf("%s may be a %s, which is none there", name, a.Type)
+			if slices.ContainsFunc(w.To.Arms, func(b *ir.Arm) bool { return b.Type == to }) {
+				n := to
+				if !w.Up {
+					n = a.Type
+				}
+				way, err := p.way(w.Up, n)
+				if err != nil {
+					return err
+				}
+				if asItIs(way) {
+					continue
+				}
+				why = fmt.Sprintf("%s may be a %s, which is another one there", name, a.Type)
+			}
+			w.Kind = ir.WholeHand
+			p.needs(&ir.Hand{Func: verb(w.Up) + name, Why: why, Up: w.Up, Type: w.From, To: w.To})
+			break
+		}
 	case ir.OneOrMany, ir.MapOf:
 		w.Kind = ir.Items
 		if w.From.Kind == ir.MapOf {
@@ -227,6 +248,37 @@ func (p *planner) fill(w *ir.Way, name string) error {
 		return fmt.Errorf("%s: no way to convert a type of kind %s", name, kindNames[w.From.Kind])
 	}
 	return nil
+}
+
+// asItIs says whether the text of each value is one of a value of the target, so
+// that a raw value need not be read. Members that the target does not name do no
+// harm there.
+func asItIs(w *ir.Way) bool {
+	switch w.Kind {
+	case ir.Share, ir.CastEnum:
+		return true
+	case ir.ByMember:
+		return !slices.ContainsFunc(w.Moves, func(m *ir.Move) bool {
+			return m.Kind != ir.DropMember && (m.Kind != ir.Convert || m.From.JSON != m.To.JSON || !convAsItIs(m.Conv))
+		})
+	case ir.ByArm:
+		return !slices.ContainsFunc(w.ArmMoves, func(a *ir.ArmMove) bool { return a.Way == nil || !asItIs(a.Way) })
+	case ir.EachElem, ir.Items:
+		return convAsItIs(w.Elem)
+	}
+	return false
+}
+
+func convAsItIs(c *ir.Conv) bool {
+	switch c.Kind {
+	case ir.Assign, ir.Cast, ir.ToRaw:
+		return c.Way == nil || asItIs(c.Way)
+	case ir.Call:
+		return asItIs(c.Way)
+	case ir.EachOf, ir.AsOne:
+		return convAsItIs(c.Elem)
+	}
+	return false
 }
 
 // members works out what becomes of the members of a struct.
