@@ -84,10 +84,17 @@ func modernFeatureChecks() []Check {
 			Requirements: []string{"modern/jsonrpc-invalid-params"},
 			Judge: func(c *Case) {
 				s := c.Step("params/cursor-type")
-				if s != nil && len(s.Sent()) == 0 {
+				if s == nil {
+					return
+				}
+				if len(s.Sent()) == 0 {
 					c.NotApplicable("the server declares no lists")
 				}
-				c.Refused("params/cursor-type", false, -32602)
+				for _, req := range s.Sent() {
+					if !c.refusedAnyway(req) {
+						c.refused(req, false, -32602)
+					}
+				}
 			},
 		},
 		{

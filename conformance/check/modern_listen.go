@@ -809,14 +809,15 @@ func (t *Trace) stepAt(i int) string {
 
 // listenRefused judges that the subscriptions of these steps were refused with
 // -32602. Where the server has no subscriptions at all, refusing the method is
-// as good.
+// as good, and where it refuses each for another reason, nothing is seen.
 func (c *Case) listenRefused(steps ...string) {
-	none := false
+	var proper *Frame // the answer to a subscription that nothing is wrong with
 	for _, s := range c.subscriptions() {
-		if code, _ := s.answer().Code(); s.step == "listen/open" && code == -32601 {
-			none = true
+		if s.step == "listen/open" {
+			proper = s.answer()
 		}
 	}
+	properCode, _ := proper.Code()
 	for _, name := range steps {
 		s := c.Step(name)
 		if s == nil {
@@ -829,8 +830,10 @@ func (c *Case) listenRefused(steps ...string) {
 			switch {
 			case acked >= 0:
 				c.Broken(s.Got()[acked], "an error with code -32602", "an acknowledgement")
-			case a != nil && none && code == -32601:
+			case a != nil && code == -32601 && properCode == -32601:
 				c.NotApplicable("the server has no subscriptions")
+			case a != nil && code != -32602 && sameRefusal(a, proper):
+				c.NotObserved("every subscription is refused in the same way")
 			case a != nil:
 				c.refused(req, false, -32602)
 			case s.Trace.notedSince(noteUnheard+string(req.ID), req.Index):

@@ -126,6 +126,7 @@ func modernStatelessChecks() []Check {
 					case a == nil:
 					case !wire.Equal(a.ID, req.ID):
 						c.Broken(a, "an answer for id "+text(req.ID), "one for id "+text(a.ID))
+					case c.refusedAnyway(req):
 					default:
 						c.want(a, a.OK(), "a result", sayHow(a))
 					}

@@ -1,0 +1,90 @@
+package check_test
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/conformance/check/checktest"
+	"github.com/goldwire/goldwire/conformance/result"
+	"github.com/goldwire/goldwire/runtime/wire"
+)
+
+// TestOddServersAreNotBlamed holds that what servers in use do is no finding
+// where it breaks no rule, and one of the right check alone where it does.
+func TestOddServersAreNotBlamed(t *testing.T) {
+	servers := map[string]struct {
+		rev    string
+		server checktest.Server
+		tells  []string // checks that find something
+	}{
+		"a log of the input on stderr": {
+			rev:    "2025-06-18",
+			server: server{Input: func(c *conn, line []byte) bool { c.Stderr("read: " + string(line)); return false }},
+		},
+		"logging declared and not there": {
+			rev:    "2024-11-05",
+			server: checktest.Refuse("logging/setLevel", "", -32601),
+			tells:  []string{"log-level-set"},
+		},
+		"no tools for want of a network": {
+			rev:    "2025-11-25",
+			server: failing("tools/list", -32603),
+			tells:  []string{"tools-list-answered"},
+		},
+		"no tools for want of a network, stateless": {
+			rev:    "2026-07-28",
+			server: failing("tools/list", -32603),
+			tells:  []string{"tools-list-answered", "meta-client-info-optional", "first-request-served"},
+		},
+		"no subscriptions left": {
+			rev: "2026-07-28",
+			server: server{Input: func(c *conn, line []byte) bool {
+				v := wire.Raw(line)
+				full := v.Get("method").String() == `"`+listen+`"` && bytes.Contains(line, []byte(`/clientCapabilities":{`)) && bytes.Contains(line, []byte(`"`+modernRevision+`"`))
+				if full {
+					c.Line(errorOf(-32603)(&request{ID: v.Get("id")}, ""))
+				}
+				return full
+			}, Output: func(_ *conn, r *request, a string) string {
+				if r != nil && r.Method == discover {
+					return strings.NewReplacer(`"listChanged":true`, `"listChanged":false`, `"subscribe":true`, `"subscribe":false`).Replace(a)
+				}
+				return a
+			}},
+			tells: []string{"listen-supported"},
+		},
+	}
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := servers[name]
+			var told []string
+			for id, v := range judge(t, s.server, s.rev) {
+				switch v.Verdict {
+				case result.Pass, result.NotObserved, result.NotApplicable:
+				case result.Fail:
+					require.Fail(t, "a correct server does not pass", "%s: want %s, got %s\n%s", id, v.Expected, v.Observed, frames(v))
+				default:
+					require.Contains(t, s.tells, id, "%s: want %s, got %s; %s\n%s", v.Verdict, v.Expected, v.Observed, v.Reason, frames(v))
+					told = append(told, id)
+				}
+			}
+			require.ElementsMatch(t, s.tells, told)
+		})
+	}
+}
+
+// failing answers proper requests of a method by an error of that code.
+func failing(method string, code int) server {
+	return checktest.On(method, func(r *request, a string) string {
+		if wire.Raw(a).Get("error") == nil {
+			return errorOf(code)(r, a)
+		}
+		return a
+	})
+}
