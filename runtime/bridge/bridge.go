@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -76,9 +78,9 @@ type Bridge struct {
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
 
-	stateless shared // the server of stateless requests
-	stateful  shared // of sessions, where they share one
-	converted shared // of sessions that speak another revision than that one
+	stateless map[string]*shared // the servers of stateless requests, by revision
+	stateful  shared             // of sessions, where they share one
+	converted shared             // of sessions that speak another revision than that one
 
 	mu       sync.Mutex
 	closed   bool
@@ -103,16 +105,17 @@ func New(d jsonrpc.Dialer, o Options) *Bridge {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	b := &Bridge{d: d, o: o, log: o.Logger, services: map[string]*jsonrpc.Service{}, sessions: map[*jsonrpc.Conn]*session{}, opening: map[*jsonrpc.Conn]*opening{}, converts: map[string]time.Time{}}
+	b := &Bridge{d: d, o: o, log: o.Logger, services: map[string]*jsonrpc.Service{}, stateless: map[string]*shared{}, sessions: map[*jsonrpc.Conn]*session{}, opening: map[*jsonrpc.Conn]*opening{}, converts: map[string]time.Time{}}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	options := b.options()
 	for _, rev := range revision.All() {
 		b.services[rev] = jsonrpc.NewService(jsonrpc.ServiceOptions{Revision: rev, Side: jsonrpc.ServerSide, Relay: front{b}, Options: options})
 	}
-	newest := revision.Stateless()
-	b.judge = jsonrpc.NewService(jsonrpc.ServiceOptions{Revision: newest[len(newest)-1], Side: jsonrpc.ServerSide, Options: options})
+	for _, rev := range revision.Stateless() {
+		b.judge = jsonrpc.NewService(jsonrpc.ServiceOptions{Revision: rev, Side: jsonrpc.ServerSide, Options: options}) // the newest stays
+		b.stateless[rev] = &shared{b: b, start: func(ctx context.Context) (route, error) { return b.startStateless(ctx, rev) }}
+	}
 	b.losses.log = b.log
-	b.stateless = shared{b: b, start: b.startStateless}
 	b.stateful = shared{b: b, start: b.startShared}
 	b.converted = shared{b: b, start: func(ctx context.Context) (route, error) { return routed(b.startConverter(ctx)) }}
 	return b
@@ -140,6 +143,10 @@ func (c chooser) Options() jsonrpc.Options { return c.b.options() }
 // says, or by the handshake.
 func (c chooser) Choose(conn *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Service {
 	if f.SaysItAll() {
+		version, _ := f.Params().Get("_meta").Get(metaVersion).Str()
+		if s := c.b.services[version]; s != nil && s.Rules().Stateless {
+			return s
+		}
 		return c.b.services[c.b.judge.Revision()]
 	}
 	if s := conn.Service(); s != nil && !s.Rules().Stateless {
@@ -172,7 +179,7 @@ func (b *Bridge) Stats() Stats {
 	b.mu.Lock()
 	s := Stats{Sessions: len(b.sessions)}
 	b.mu.Unlock()
-	for _, sh := range []*shared{&b.stateless, &b.stateful, &b.converted} {
+	for _, sh := range append(slices.Collect(maps.Values(b.stateless)), &b.stateful, &b.converted) {
 		if sh.running() {
 			s.Shared++
 		}
@@ -235,7 +242,7 @@ func (f front) Request(ctx context.Context) (jsonrpc.Answer, error) {
 	p := jsonrpc.PeerOf(ctx)
 	if p.Service().Rules().Stateless {
 		for try := 1; ; try++ {
-			r, err := f.b.stateless.get(ctx)
+			r, err := f.b.stateless[p.Service().Revision()].get(ctx)
 			if err != nil {
 				return jsonrpc.Answer{}, err
 			}
@@ -271,7 +278,7 @@ func (f front) Request(ctx context.Context) (jsonrpc.Answer, error) {
 func (f front) Notification(ctx context.Context) {
 	p := jsonrpc.PeerOf(ctx)
 	if p.Service().Rules().Stateless {
-		if r := f.b.stateless.peek(); r != nil { // else there is nothing that it can be about
+		if r := f.b.stateless[p.Service().Revision()].peek(); r != nil { // else there is nothing that it can be about
 			r.notification(ctx)
 		}
 		return

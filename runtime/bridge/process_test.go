@@ -309,7 +309,7 @@ func testDeathOfASharedServer(t *testing.T, mode string) {
 		waiting <- err
 	}()
 	require.Eventually(t, func() bool {
-		switch r := b.stateless.peek().(type) {
+		switch r := b.stateless[v20260728.Revision].peek().(type) {
 		case *pipe:
 			x, _ := r.asks.newest(func(x *passing) bool { return x.method == "tools/call" })
 			return x != nil
@@ -509,7 +509,7 @@ func TestClientThatGoesAwayCancels(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- call(ctx) }()
 		require.Eventually(t, func() bool {
-			x, _ := b.stateless.peek().(*pipe).asks.newest(func(x *passing) bool { return x.method == name })
+			x, _ := b.stateless[v20260728.Revision].peek().(*pipe).asks.newest(func(x *passing) bool { return x.method == name })
 			return x != nil
 		}, 5*time.Second, time.Millisecond)
 		cancel()

@@ -144,11 +144,10 @@ func (s *shared) overLocked(cur *starting) {
 	}
 }
 
-// startStateless starts the server of stateless requests: as it is, if it speaks
-// their revision, else behind a conversion. One that was too slow to say so is
-// recognised by the conversion, which waits for longer.
-func (b *Bridge) startStateless(ctx context.Context) (route, error) {
-	rev := b.judge.Revision()
+// startStateless starts the server of the requests of a stateless revision: as it
+// is, if it speaks that, else behind a conversion. One that was too slow to say so
+// is recognised by the conversion, which waits for longer.
+func (b *Bridge) startStateless(ctx context.Context, rev string) (route, error) {
 	if b.converting(rev) {
 		return routed(b.startConverter(ctx))
 	}
