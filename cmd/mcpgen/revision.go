@@ -85,8 +85,8 @@ func (t tree) walk(s streams, file string) error {
 		if err := importSchema(s, t.path("spec"), t.revision, file); err != nil {
 			return err
 		}
-	} else if _, err := os.Stat(t.path("spec", t.revision, "schema.json")); err != nil {
-		return fmt.Errorf("spec/%s/schema.json is not there yet: name the official file", t.revision)
+	} else if err := t.takenIn(); err != nil {
+		return err
 	}
 	if err := t.scaffold(s, before); err != nil {
 		return err
@@ -113,6 +113,14 @@ func (t tree) walk(s streams, file string) error {
 		return err
 	}
 	fmt.Fprintf(s.out, "compare: %s\n", d.Text())
+	return nil
+}
+
+// takenIn fails before the schema of the revision is there.
+func (t tree) takenIn() error {
+	if _, err := os.Stat(t.path("spec", t.revision, "schema.json")); err != nil {
+		return fmt.Errorf("spec/%s/schema.json is not there yet: name the official file", t.revision)
+	}
 	return nil
 }
 
