@@ -70,7 +70,7 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 			hint := min(modernHint, s.limits.Start/2)
 			if !s.wait(hint, replied) && s.Lost() == "" {
 				d := s.AskWith(strconv.Itoa(firstFence), "server/discover", WithMeta("", metaOf(firstModern, "{}")))
-				s.wait(s.limits.Start-hint, func() bool { return replied() || s.isSettled(d) })
+				s.wait(s.limits.Start-hint, func() bool { return replied() || s.trace.Answer(d).OK() })
 				s.wait(s.limits.Short, replied)
 				if !s.hasAnswered() && s.Lost() == "" {
 					x.Silent = true // to both ways of asking, for the whole limit

@@ -6,9 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goldwire/goldwire/conformance/check"
 	"github.com/goldwire/goldwire/conformance/check/checktest"
 	"github.com/goldwire/goldwire/conformance/result"
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -87,4 +90,25 @@ func failing(method string, code int) server {
 		}
 		return a
 	})
+}
+
+// TestHandshakeThatTakesLongIsWaitedFor holds that a server which refuses
+// discovery at once, and works long on its handshake, is taken for no mute one.
+func TestHandshakeThatTakesLongIsWaitedFor(t *testing.T) {
+	legacy := checktest.Revisions[:4]
+	s := server{Versions: legacy, Output: func(c *conn, r *request, a string) string {
+		if r != nil && r.Method == "initialize" {
+			time.AfterFunc(8*time.Second, func() { c.Line(a) })
+			return ""
+		}
+		return a
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		x, err := check.Explore(t.Context(), launcher(s), check.Limits{})
+		require.NoError(t, err)
+		require.Equal(t, legacy, x.Speaks)
+	})
+	for id, v := range judge(t, s, "2025-06-18") {
+		require.NotContains(t, []result.Verdict{result.Fail, result.Blocked}, v.Verdict, "%s: %s %s\n%s", id, v.Observed, v.Reason, frames(v))
+	}
 }
