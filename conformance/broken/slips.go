@@ -126,6 +126,9 @@ type Traffic struct {
 	mu    sync.Mutex
 	roles []string
 	said  map[string][]wire.Raw // by role
+	// legible are the roles of errors that answer requests in which nothing is
+	// wrong with the envelope.
+	legible map[string]bool
 }
 
 // most is how many messages of one kind are looked at.
@@ -138,9 +141,13 @@ func (t *Traffic) Launcher() check.Launcher {
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			if t.said == nil {
-				t.said = map[string][]wire.Raw{}
+				t.said, t.legible = map[string][]wire.Raw{}, map[string]bool{}
 			}
 			r := role(w, m)
+			asked := w.asked[string(m.Get("id"))]
+			if version, _ := asked.Text.Get("jsonrpc").Str(); version == "2.0" && (asked.Params == nil || asked.Params.Kind() == wire.KindObject) {
+				t.legible[r] = true
+			}
 			if t.said[r] == nil {
 				t.roles = append(t.roles, r)
 			}
@@ -161,7 +168,8 @@ func (t *Traffic) Launcher() check.Launcher {
 //   - Another type of the id of a request of the server: strings and integers
 //     will both do.
 //   - An id that is null, or not there, in an error that answers what could not
-//     be read: the specification is at odds with itself on which it should be.
+//     be read: the specification is at odds with itself on which it should be,
+//     and an envelope in which something is wrong need not be read any further.
 //   - What leaves each message valid by the schema of the revision, as when a
 //     member that may be missing is left out, or one is changed for whose value
 //     any type will do. What rules beside the schema it may break, faults with
@@ -217,6 +225,9 @@ func (t *Traffic) breaks(schema *validate.Protocol, s Slip) bool {
 	if len(s.Path) == 1 && s.Path[0] == "id" {
 		if strings.HasPrefix(s.Role, "request ") {
 			return s.Op != Retype
+		}
+		if strings.HasPrefix(s.Role, "error ") && s.Op != Retype && !t.legible[s.Role] {
+			return false
 		}
 		return slices.ContainsFunc(t.said[s.Role], func(m wire.Raw) bool { return m.Get("id") != nil && m.Get("id").Kind() != wire.KindNull })
 	}

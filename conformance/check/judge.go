@@ -177,29 +177,31 @@ func (c *Case) protocol() *validate.Protocol {
 }
 
 // FitsResult judges a result by the schema of its method. What every result of
-// a stateless revision carries is judged elsewhere: here its absence does not
-// hide the rest.
+// a stateless revision carries is judged elsewhere: here it does not hide the
+// rest, and is not told again.
 func (c *Case) FitsResult(f *Frame, method string) {
 	if f.Trace.NoSchema {
 		return
 	}
 	result := f.Result
 	if c.Modern() && result.Kind() == wire.KindObject {
-		missing := ""
-		for _, m := range [][2]string{{"resultType", `"complete"`}, {"ttlMs", "0"}, {"cacheScope", `"private"`}} {
-			if result.Get(m[0]) == nil {
-				missing += "," + quote(m[0]) + ":" + m[1]
-			}
-		}
-		if missing != "" {
-			rest := strings.TrimSpace(strings.TrimSpace(string(result))[1:])
-			result = wire.Raw("{" + missing[1:] + "," + rest)
-			if rest == "}" {
-				result = wire.Raw("{" + missing[1:] + "}")
-			}
-		}
+		result = c.mended(result)
 	}
 	c.fits(f, c.protocol().Result(method, result), "a result as "+method+" has it")
+}
+
+// mended is a result of a stateless revision with what each of them carries.
+func (c *Case) mended(result wire.Raw) wire.Raw {
+	meta := result.Get("_meta")
+	if info := meta.Get(metaServer); info != nil && c.protocol().Definition("Implementation", info) != nil {
+		result = wire.Raw(withMember(result, "_meta", withMember(meta, metaServer, `{"name":"","version":""}`)))
+	}
+	for _, m := range [][2]string{{"resultType", `"complete"`}, {"ttlMs", "0"}, {"cacheScope", `"private"`}} {
+		if result.Get(m[0]) == nil {
+			result = wire.Raw(withMember(result, m[0], m[1]))
+		}
+	}
+	return result
 }
 
 // FitsMessage judges a request or notification of the server by the schema.

@@ -231,7 +231,7 @@ func modernMetaChecks() []Check {
 			},
 		},
 		{
-			ID: "meta-server-info-shape", Title: "server information has a name and a version", Layer: Protocol,
+			ID: "meta-server-info-shape", Title: "server information has a name, a version and nothing malformed", Layer: Protocol,
 			Requirements: []string{"modern/meta-server-info-shape"},
 			Judge: func(c *Case) {
 				c.each(func(f *Frame) {
@@ -240,8 +240,10 @@ func modernMetaChecks() []Check {
 					case info == nil:
 					case info.Get("name").Kind() != wire.KindString || info.Get("version").Kind() != wire.KindString:
 						c.Broken(f, "a name and a version, both strings", text(info))
-					default:
+					case f.Trace.NoSchema:
 						c.Saw()
+					default:
+						c.fits(f, c.protocol().Definition("Implementation", info), "server information as the schema has it")
 					}
 				})
 			},

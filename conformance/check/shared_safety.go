@@ -62,10 +62,19 @@ func withStrings(args wire.Raw, value string) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-func withMember(args wire.Raw, name, value string) string {
-	parts := []string{quote(name) + ":" + value}
-	for k, v := range args.Members() {
-		parts = append(parts, quote(k)+":"+string(v))
+// withMember is an object with another value of a member, or with one more.
+func withMember(object wire.Raw, name, value string) string {
+	var parts []string
+	found := false
+	for k, v := range object.Members() {
+		text := string(v)
+		if k == name {
+			text, found = value, true
+		}
+		parts = append(parts, quote(k)+":"+text)
+	}
+	if !found {
+		parts = append(parts, quote(name)+":"+value)
 	}
 	return "{" + strings.Join(parts, ",") + "}"
 }
