@@ -143,6 +143,17 @@ func (c *rawClient) run() (err error) {
 func (c *rawClient) connect() error {
 	if c.reach.Transport != catalogue.SSE {
 		old, err := c.probe()
+		if c.is("probes-apart") && err == nil && c.reach.Transport == catalogue.Stdio {
+			_ = c.server.In.Close()
+			select {
+			case <-c.gone:
+			case <-time.After(patience):
+				c.server.Kill()
+			case <-c.ctx.Done():
+				return c.ctx.Err()
+			}
+			c.start()
+		}
 		if !old {
 			return err
 		}

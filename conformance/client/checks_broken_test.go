@@ -59,6 +59,25 @@ func TestRightClientIsClean(t *testing.T) {
 	}
 }
 
+// TestClientMayTryTheServerByAnotherProcess holds that nothing is found in a
+// client of both eras that asks one server for its versions, and then starts
+// another one to speak to.
+func TestClientMayTryTheServerByAnotherProcess(t *testing.T) {
+	t.Parallel()
+	rep, err := client.Run(t.Context(), rawTarget(fault{name: "probes-apart"}), client.Options{
+		Revisions: []string{stateless}, Transports: []catalogue.Transport{catalogue.Stdio}, Parallel: 12,
+		Limits: client.Limits{Idle: slow * time.Second, Ask: slow * 500 * time.Millisecond},
+		Selects: func(k *check.Check, _ string, _ catalogue.Transport) bool {
+			return slices.Contains([]string{"client-probes-first", "client-falls-back-any-error", "client-modern-error-no-fallback", "client-version-no-overlap"}, k.ID)
+		},
+	})
+	require.NoError(t, err)
+	for _, r := range rep.Results {
+		require.Equal(t, result.Pass, r.Verdict, "%s: %s; expected %s, observed %s\n%s", r.ID, r.Reason, r.Expected, r.Observed, frames(r))
+	}
+	require.Len(t, rep.Results, 4)
+}
+
 // TestBrokenClientsAreNamed holds that each fault is named by its check, and by no
 // unrelated one.
 func TestBrokenClientsAreNamed(t *testing.T) {

@@ -10,16 +10,17 @@ import (
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
-// start is one start of a client over stdio, or a whole run of it over HTTP:
-// what it sent of both eras, in order, with what the server answered.
+// start is one run of a client: what it sent of both eras, in order, with what
+// the server answered.
 type start struct {
 	view    *view
 	lines   []*check.Frame
 	answers map[*check.Frame]*check.Frame
 }
 
-// starts takes the recordings of scripts apart by the servers that a client
-// started, whatever the era of what it said.
+// starts takes the recordings of scripts apart by the runs of the client,
+// whatever the era of what it said and however many servers it started in each:
+// one may be there to find out the era, and another one to be spoken to.
 func starts(c *check.Case, scripts ...string) []*start {
 	var out []*start
 	for _, v := range views(c, scripts...) {
@@ -33,9 +34,8 @@ func starts(c *check.Case, scripts ...string) []*start {
 			}
 		}
 		var marks []int
-		rec := v.trace.Recording
-		for i := range rec.Events {
-			if e := &rec.Events[i]; e.Dir == transcript.Note && e.Kind == transcript.KindNote && strings.HasPrefix(string(e.Data), NoteConnection) {
+		for i, e := range v.trace.Recording.Events {
+			if e.Dir == transcript.Note && e.Kind == transcript.KindStart {
 				marks = append(marks, i)
 			}
 		}
@@ -204,7 +204,7 @@ func eraChecks() []check.Check {
 					const most = 6 // as many as its versions, say
 					switch open := s.handshake(-1); {
 					case open != nil:
-						c.Broken(open, "no request after the error", "initialize")
+						c.Broken(open, "no request after the error", "initialize, after an error by which the server speaks "+unknownVersion+" only")
 					case len(reqs) > most:
 						c.Broken(reqs[most], "the end after the error", strconv.Itoa(len(reqs))+" requests")
 					default:
@@ -298,7 +298,7 @@ func noFallback(c *check.Case, script string) {
 				continue
 			}
 			if open := s.handshake(a.Index); open != nil {
-				c.Broken(open, "a request of the stateless era, or the end", "initialize")
+				c.Broken(open, "a request of the stateless era, or the end", "initialize, after the error "+show(a.Error))
 			} else {
 				c.Saw()
 			}

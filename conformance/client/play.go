@@ -75,6 +75,7 @@ type Play struct {
 	mu       sync.Mutex
 	why      string // why the play is over, "" while it is not
 	counts   map[string]int
+	run      int  // how often the client was started
 	heard    bool // something came from the client
 	first    time.Time
 	last     time.Time // when something came or went
@@ -193,6 +194,14 @@ func (p *Play) N(method string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.counts[method]
+}
+
+// Run is how often the client was started in this play, which is more than once
+// where Script.Starts says so; 0 of one that somebody else starts.
+func (p *Play) Run() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.run
 }
 
 // touch notes that something came or went; false when the client has sent more

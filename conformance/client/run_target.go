@@ -231,6 +231,9 @@ func (p *Play) runClient(r *runner, reach Reach, last bool) error {
 		return err
 	}
 	defer cleanup()
+	p.mu.Lock()
+	p.run++
+	p.mu.Unlock()
 	p.rec.Note(0, transcript.KindStart, strings.Join(r.o.Redact.Args(r.t.Command), " "))
 	c, err := launcher.Launch(p.ctx)
 	if err != nil {

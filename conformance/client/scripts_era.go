@@ -1,12 +1,9 @@
 package client
 
 import (
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/goldwire/goldwire/conformance/check"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -75,7 +72,7 @@ func eraScripts() []Script {
 			Since: modern, Transports: onStdio, Speaks: latest, Starts: len(oldCodes), Time: 20 * time.Second,
 			Serve: func(p *Play) {
 				atStateless(p, func(c *Call) {
-					c.Error(oldCodes[(max(1, p.Connections())-1)%len(oldCodes)], "no", "")
+					c.Error(oldCodes[(max(1, p.Run())-1)%len(oldCodes)], "no", "")
 				})
 			},
 		},
@@ -124,20 +121,16 @@ func stdioScripts() []Script {
 		{
 			Name: scriptDyingListen, About: "a server that ends while a subscription is open", Since: modern, Transports: onStdio,
 			Serve: func(p *Play) {
+				var once sync.Once // a client may try the server by another process before
 				p.On[listen] = func(c *Call) {
 					c.Good()
-					if p.Connections() == 1 {
-						go func() {
-							p.Wait(50 * time.Millisecond)
+					once.Do(func() {
+						if p.Wait(50 * time.Millisecond) {
 							p.Exit(1)
-						}()
-					}
+						}
+					})
 				}
 			},
 		},
 	}
 }
-
-var _ = strconv.Itoa
-var _ = strings.Cut
-var _ = check.Modern
