@@ -96,10 +96,10 @@ func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
 	if len(o) > 0 {
 		h.o = o[0]
 	}
-	h.o.MaxMessage = orDefault(h.o.MaxMessage, 64<<20)
-	h.o.MaxBuffered = orDefault(h.o.MaxBuffered, 512<<20)
-	h.o.MaxOutgoing = orDefault(h.o.MaxOutgoing, 16<<20)
-	h.o.MaxSessions = orDefault(h.o.MaxSessions, 16<<10)
+	h.o.MaxMessage = orDefault(max(h.o.MaxMessage, 0), 64<<20)
+	h.o.MaxBuffered = orDefault(max(h.o.MaxBuffered, 0), 512<<20)
+	h.o.MaxOutgoing = orDefault(max(h.o.MaxOutgoing, 0), 16<<20)
+	h.o.MaxSessions = orDefault(max(h.o.MaxSessions, 0), 16<<10)
 	h.o.BodyTimeout = orDefault(h.o.BodyTimeout, time.Minute)
 	h.o.WriteTimeout = orDefault(h.o.WriteTimeout, 30*time.Second)
 	h.o.KeepAlive = orDefault(h.o.KeepAlive, 15*time.Second)
@@ -108,7 +108,7 @@ func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
 	}
 	h.guard = streamhttp.NewGuard(h.o.AllowedOrigins, h.o.AllowedHosts)
 	h.maxMessages = 2 * defaultInFlight
-	if h.ch, h.err = b.Bind(); h.err == nil {
+	if h.ch, h.err = jsonrpc.Bind(b); h.err == nil {
 		if o, ok := h.ch.(interface{ Options() jsonrpc.Options }); ok && o.Options().MaxInFlight > 0 {
 			h.maxMessages = 2 * int64(o.Options().MaxInFlight)
 		}

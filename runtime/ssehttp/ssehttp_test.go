@@ -267,10 +267,28 @@ func TestServerBounds(t *testing.T) {
 	third, _, _ := open(t, url, nil)
 	require.Equal(t, http.StatusServiceUnavailable, third.StatusCode)
 
-	require.Error(t, ssehttp.NewHandler(failing{}, ssehttp.HandlerOptions{Logger: quiet}).Err())
-	broken, _, _ := open(t, serve(t, ssehttp.NewHandler(failing{}, ssehttp.HandlerOptions{Logger: quiet})), nil)
-	require.Equal(t, http.StatusInternalServerError, broken.StatusCode)
+	below := ssehttp.NewHandler(server(nil), ssehttp.HandlerOptions{Logger: quiet, MaxSessions: -1, MaxMessage: -1, MaxBuffered: -1, MaxOutgoing: -1})
+	resp, _, _ = open(t, serve(t, below), nil)
+	require.Equal(t, http.StatusOK, resp.StatusCode, "a bound below nothing is the default")
+	require.NoError(t, below.Shutdown(t.Context()))
 }
+
+// TestBadBinder holds that a binder that fails, or is none, is told of, and
+// answered with 500.
+func TestBadBinder(t *testing.T) {
+	for name, b := range map[string]jsonrpc.Binder{"fails": failing{}, "none": nil, "no service": (*jsonrpc.Service)(nil), "binds nothing": empty{}} {
+		t.Run(name, func(t *testing.T) {
+			h := ssehttp.NewHandler(b, ssehttp.HandlerOptions{Logger: quiet})
+			require.Error(t, h.Err())
+			broken, _, _ := open(t, serve(t, h), nil)
+			require.Equal(t, http.StatusInternalServerError, broken.StatusCode)
+		})
+	}
+}
+
+type empty struct{}
+
+func (empty) Bind() (jsonrpc.Chooser, error) { return nil, nil }
 
 type failing struct{}
 
