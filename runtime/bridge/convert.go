@@ -128,6 +128,7 @@ func (b *Bridge) converter(ctx context.Context, one bool, client mcp.Client, f f
 		client.CreateMessage = asked(c, mcp.RemoteClient.CreateMessage)
 	}
 	client.Options = b.options()
+	client.Options.Incoming = []jsonrpc.Middleware{b.losses.heard}
 	if !one {
 		client.Options.MaxInFlight = manyInFlight
 	}

@@ -1,10 +1,12 @@
 package bridge
 
 import (
+	"context"
 	"log/slog"
 	"strings"
 	"sync"
 
+	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -40,6 +42,13 @@ func (l *losses) add(loss wire.Loss) {
 	if n == maxLosses {
 		l.log.Warn("further losses are not logged")
 	}
+}
+
+// heard lets the conversions of what a server asks tell of what they lose.
+func (l *losses) heard(ctx context.Context, _ jsonrpc.Op, next func(context.Context) error) error {
+	e := wire.EnvOf(ctx)
+	e.OnLoss = l.add
+	return next(wire.WithEnv(ctx, &e))
 }
 
 // placeless is a path without the numbers of list elements.

@@ -262,11 +262,11 @@ func askOne(ctx context.Context, peer older.RemoteClient, q newer.InputRequest) 
 	}
 	switch q := q.(type) {
 	case *newer.ElicitRequest:
-		return asked(ctx, q.Params, &e, step.DowngradeElicitParams, peer.Elicit, step.UpgradeElicitResult)
+		return asked(ctx, older.MethodElicitationCreate, q.Params, &e, step.DowngradeElicitParams, peer.Elicit, step.UpgradeElicitResult)
 	case *newer.CreateMessageRequest:
-		return asked(ctx, &q.Params, &e, step.DowngradeCreateMessageParams, peer.CreateMessage, step.UpgradeCreateMessageResult)
+		return asked(ctx, older.MethodSamplingCreateMessage, &q.Params, &e, step.DowngradeCreateMessageParams, peer.CreateMessage, step.UpgradeCreateMessageResult)
 	case *newer.ListRootsRequest:
-		return asked(ctx, q.Params, &e, step.DowngradeListRootsParams, peer.ListRoots, step.UpgradeListRootsResult)
+		return asked(ctx, older.MethodRootsList, q.Params, &e, step.DowngradeListRootsParams, peer.ListRoots, step.UpgradeListRootsResult)
 	}
 	return nil, errors.New("a client of 2025-11-25 cannot be asked for it")
 }
@@ -275,8 +275,9 @@ func askOne(ctx context.Context, peer older.RemoteClient, q newer.InputRequest) 
 func asked[P, Q, R, S any, PS interface {
 	*S
 	wire.Appender
-}](ctx context.Context, p P, e *wire.Env, dn func(P, *wire.Env) (Q, error), call func(context.Context, Q) (*R, error), up func(*R, *wire.Env) (PS, error)) (wire.Appender, error) {
+}](ctx context.Context, method string, p P, e *wire.Env, dn func(P, *wire.Env) (Q, error), call func(context.Context, Q) (*R, error), up func(*R, *wire.Env) (PS, error)) (wire.Appender, error) {
 	q, err := dn(p, e)
+	e.Report(method, "params")
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +285,9 @@ func asked[P, Q, R, S any, PS interface {
 	if err != nil {
 		return nil, err
 	}
-	return up(r, e)
+	out, err := up(r, e)
+	e.Report(method, "result")
+	return out, err
 }
 
 // badParams is the answer to params that the handler's revision cannot say.

@@ -1,5 +1,7 @@
 package compat_test
 
+//lint:file-ignore SA1019 what is deprecated is converted all the same
+
 import (
 	"context"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v20241105 "github.com/goldwire/goldwire/generated/mcp/v20241105"
+	v20251125 "github.com/goldwire/goldwire/generated/mcp/v20251125"
 	v20260728 "github.com/goldwire/goldwire/generated/mcp/v20260728"
 	"github.com/goldwire/goldwire/runtime/compat"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
@@ -49,6 +52,52 @@ func TestPolicyForWhatCannotBeSaid(t *testing.T) {
 			require.NoError(t, r.Close())
 		})
 	}
+}
+
+// TestLossesOfQuestionsAreTold: OnLoss hears of what a handler asks its client as
+// of what it answers.
+func TestLossesOfQuestionsAreTold(t *testing.T) {
+	t.Run("by requests", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var losses notes
+			modern := roundsServer(nil)
+			modern.CallTool = func(_ context.Context, p *v20260728.CallToolParams) (*v20260728.CallToolResult, error) {
+				if p.InputResponses != nil {
+					return &v20260728.CallToolResult{}, nil
+				}
+				return nil, v20260728.NewInputRequiredError(v20260728.InputRequests{"q": &v20260728.CreateMessageRequest{Params: v20260728.CreateMessageParams{
+					MaxTokens: 1, Messages: []v20260728.SamplingMessage{}, Tools: []v20260728.Tool{{Name: "t", OutputSchema: wire.Raw(`{"type":"array"}`)}},
+				}}}, nil)
+			}
+			o := compat.Options{OnLoss: func(l wire.Loss) { losses.add(l.Path) }}
+			r, err := v20251125.Connect(t.Context(), served(t, o.Server(modern)), v20251125.Client{SamplingTools: true, CreateMessage: func(context.Context, *v20251125.CreateMessageParams) (*v20251125.CreateMessageResult, error) {
+				return decoded[v20251125.CreateMessageResult](sampled)
+			}})
+			require.NoError(t, err)
+			_, err = r.CallTool(t.Context(), &v20251125.CallToolParams{Name: "greet"})
+			require.NoError(t, err)
+			require.NoError(t, r.Close())
+			require.Equal(t, []string{"sampling/createMessage params.tools[0].outputSchema"}, losses.all())
+		})
+	})
+	t.Run("by rounds", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var losses notes
+			o := compat.Options{OnLoss: func(l wire.Loss) { losses.add(l.Path) }}
+			old := askingServer(func(ctx context.Context, peer v20251125.RemoteClient) (string, error) {
+				_, err := peer.Elicit(ctx, &v20251125.ElicitURLParams{ElicitationID: "e1", Message: "sign in", URL: "https://example.com/"})
+				return "in", err
+			})
+			r, err := v20260728.Connect(t.Context(), served(t, o.Server(old)), v20260728.Client{ElicitationURL: true, Elicit: func(context.Context, v20260728.ElicitParams) (*v20260728.ElicitResult, error) {
+				return &v20260728.ElicitResult{Action: v20260728.ElicitActionAccept}, nil
+			}})
+			require.NoError(t, err)
+			_, err = r.CallTool(t.Context(), &v20260728.CallToolParams{Name: "t"})
+			require.NoError(t, err)
+			require.NoError(t, r.Close())
+			require.Contains(t, losses.all(), "elicitation/create params.elicitationId")
+		})
+	})
 }
 
 // TestServerRefusesWhatIsNone names what it got.

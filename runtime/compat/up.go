@@ -5,6 +5,7 @@ package compat
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -162,18 +163,18 @@ func (k *keeper) client(ctx context.Context) jsonrpc.Binder {
 	if x := caps.Elicitation; x != nil {
 		out.ElicitationForm, out.ElicitationURL = x.Form != nil, x.URL != nil
 		out.Elicit = func(ctx context.Context, p older.ElicitParams) (*older.ElicitResult, error) {
-			return askKept(ctx, c, "elicitation", p, step.UpgradeElicitParams, func(p newer.ElicitParams) newer.InputRequest { return &newer.ElicitRequest{Params: p} }, step.DowngradeElicitResult)
+			return askKept(ctx, c, newer.MethodElicitationCreate, p, step.UpgradeElicitParams, func(p newer.ElicitParams) newer.InputRequest { return &newer.ElicitRequest{Params: p} }, step.DowngradeElicitResult)
 		}
 	}
 	if x := caps.Sampling; x != nil {
 		out.SamplingContext, out.SamplingTools = x.Context != nil, x.Tools != nil
 		out.CreateMessage = func(ctx context.Context, p *older.CreateMessageParams) (*older.CreateMessageResult, error) {
-			return askKept(ctx, c, "sampling", p, step.UpgradeCreateMessageParams, func(p *newer.CreateMessageParams) newer.InputRequest { return &newer.CreateMessageRequest{Params: *p} }, step.DowngradeCreateMessageResult)
+			return askKept(ctx, c, newer.MethodSamplingCreateMessage, p, step.UpgradeCreateMessageParams, func(p *newer.CreateMessageParams) newer.InputRequest { return &newer.CreateMessageRequest{Params: *p} }, step.DowngradeCreateMessageResult)
 		}
 	}
 	if caps.Roots != nil {
 		out.ListRoots = func(ctx context.Context, p *older.ListRootsParams) (*older.ListRootsResult, error) {
-			return askKept(ctx, c, "roots", p, step.UpgradeListRootsParams, func(p *newer.ListRootsParams) newer.InputRequest { return &newer.ListRootsRequest{Params: p} }, step.DowngradeListRootsResult)
+			return askKept(ctx, c, newer.MethodRootsList, p, step.UpgradeListRootsParams, func(p *newer.ListRootsParams) newer.InputRequest { return &newer.ListRootsRequest{Params: p} }, step.DowngradeListRootsResult)
 		}
 	}
 	return out
@@ -183,13 +184,15 @@ func (k *keeper) client(ctx context.Context) jsonrpc.Binder {
 func askKept[P, Q, A, B any, PA interface {
 	*A
 	wire.Decoder
-}](ctx context.Context, c *kept, kind string, p P, up func(P, *wire.Env) (Q, error), request func(Q) newer.InputRequest, down func(PA, *wire.Env) (*B, error)) (*B, error) {
+}](ctx context.Context, c *kept, method string, p P, up func(P, *wire.Env) (Q, error), request func(Q) newer.InputRequest, down func(PA, *wire.Env) (*B, error)) (*B, error) {
 	e := wire.EnvOf(ctx)
 	q, err := up(p, &e)
+	e.Report(method, "params")
 	if err != nil {
 		return nil, err
 	}
 	var answer *B
+	kind, _, _ := strings.Cut(method, "/")
 	err = c.ask(ctx, kind, request(q), func(r wire.Raw) error {
 		a := PA(new(A))
 		if err := wire.Decode(r, wire.Options{}, a); err != nil {
@@ -198,7 +201,7 @@ func askKept[P, Q, A, B any, PA interface {
 		answer, err = down(a, &e)
 		return err
 	})
-	e.Report(kind, "")
+	e.Report(method, "result")
 	if err != nil {
 		return nil, err
 	}
