@@ -266,7 +266,7 @@ func (f *checkFlags) target(args []string) (t conformance.Target, secrets []stri
 	case f.config == "" && f.server != "":
 		return t, nil, &exitError{exitUsage, errors.New("--server names an entry of the file that --config names: there is none")}
 	case f.config != "":
-		if t, err = fromConfig(f.config, f.server); err != nil {
+		if t, secrets, err = fromConfig(f.config, f.server); err != nil {
 			return t, nil, &exitError{exitUsage, err}
 		}
 	case f.url != "":
@@ -282,9 +282,11 @@ func (f *checkFlags) target(args []string) (t conformance.Target, secrets []stri
 		t.Command = []string{self, "serve"}
 	}
 	if t.Endpoint != nil {
-		if secrets, err = f.endpoint(t.Endpoint); err != nil {
+		more, err := f.endpoint(t.Endpoint)
+		if err != nil {
 			return t, nil, &exitError{exitUsage, err}
 		}
+		secrets = append(secrets, more...)
 	} else if len(f.headers) > 0 || f.bearer != "" || overSet(f.transport) {
 		return t, nil, &exitError{exitUsage, errors.New("--header, --bearer and --transport are for a server at a URL")}
 	}

@@ -38,11 +38,12 @@ who speaks do not count. What looks like a credential is not printed.
 
 Exit status: 0 nothing got worse, or the recordings say the same; 1 something
 did, or they do not; 2 the command line makes no sense, one of the files is
-neither a report nor a recording, or the reports have no check in common.`,
+neither a report nor a recording, or there is nothing to compare: the reports have
+no check in common, or the recordings no message.`,
 		Example: `  goldwire check --report json=after.json -- ./my-server
   goldwire diff before.json after.json
   goldwire diff yesterday.wire today.wire`,
-		Args: cobra.ExactArgs(2),
+		Args: wants(2, 2, "two files to compare: goldwire diff BEFORE AFTER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "text" && format != "json" {
 				return &exitError{exitUsage, fmt.Errorf("--format %s: want text or json", format)}
@@ -131,13 +132,18 @@ func diffRecordings(w io.Writer, format string, files []string, texts [2][]byte)
 		}
 	}
 	d := replay.Compare(recs[0], recs[1])
+	if d.Same == 0 && len(d.Changes) == 0 {
+		return &exitError{exitUsage, errors.New("neither recording has a message to compare")}
+	}
 	redact := result.NewRedactor(nil)
 	for i := range d.Changes {
 		c := &d.Changes[i]
 		c.Before, c.After = redact.Text(c.Before), redact.Text(c.After)
 		for j := range c.Values {
 			v := &c.Values[j]
-			v.Want, v.Got = redact.Text(v.Want), redact.Text(v.Got)
+			if v.Want, v.Got = redact.Text(v.Want), redact.Text(v.Got); v.Want == v.Got {
+				v.Got += otherSecret
+			}
 		}
 	}
 	var err error

@@ -94,7 +94,7 @@ there was nothing to judge.`,
 		Example: `  goldwire lint session.wire
   goldwire lint --side client --format markdown session.wire
   goldwire lint --baseline known.yaml --report junit=junit.xml recordings/*.wire`,
-		Args: cobra.MinimumNArgs(1),
+		Args: wants(1, -1, "recordings to judge: goldwire lint FILE…"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.lint(cmd, args, side) },
 	}
 	fl := cmd.Flags()

@@ -72,7 +72,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cmd.SetOut(stderr)
 			return errors.Join(&exitError{exitUsage, errors.New("no command is given")}, cmd.Help())
@@ -83,7 +83,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
+	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &exitError{exitUsage, likeFlag(cmd, err)} })
 	root.AddCommand(checkCommand(), diffCommand(), serveCommand(), clientCommand(), requirementsCommand(), bridgeCommand(), callCommand(), connectCommand(),
 		recordCommand(), redactCommand(), lintCommand(), replayCommand())
 

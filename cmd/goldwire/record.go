@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -219,7 +220,7 @@ Exit status: 0 done; 2 the command line makes no sense, or FILE is no recording;
 5 the output could not be written.`,
 		Example: `  goldwire redact --output public.wire session.wire
   goldwire redact --redact secrets --redact member:password --output public.wire session.wire`,
-		Args: cobra.ExactArgs(1),
+		Args: wants(1, 1, "one recording: goldwire redact FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(rules) == 0 {
 				rules = []string{"secrets"}
@@ -253,7 +254,7 @@ Exit status: 0 done; 2 the command line makes no sense, or FILE is no recording;
 // readBounded reads a file, - is stdin.
 func readBounded(name string) ([]byte, error) {
 	in := os.Stdin
-	var b bytes.Buffer
+	size := int64(0)
 	if name != "-" {
 		var err error
 		if in, err = os.Open(name); err != nil {
@@ -261,16 +262,24 @@ func readBounded(name string) ([]byte, error) {
 		}
 		defer in.Close()
 		if info, err := in.Stat(); err == nil {
-			b.Grow(int(min(info.Size(), maxRecording)) + bytes.MinRead)
+			size = info.Size()
 		}
 	}
-	if _, err := b.ReadFrom(io.LimitReader(in, maxRecording+1)); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	text := make([]byte, 0, min(max(size, 64<<10), maxRecording)+1)
+	for len(text) <= maxRecording {
+		if len(text) == cap(text) {
+			text = slices.Grow(text, min(len(text), maxRecording+1-len(text)))
+		}
+		n, err := in.Read(text[len(text):min(cap(text), maxRecording+1)])
+		text = text[:len(text)+n]
+		switch {
+		case err == io.EOF:
+			return text, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 	}
-	if b.Len() > maxRecording {
-		return nil, fmt.Errorf("%s: it is longer than the %d MiB that are read", name, maxRecording>>20)
-	}
-	return b.Bytes(), nil
+	return nil, fmt.Errorf("%s: it is longer than the %d MiB that are read", name, maxRecording>>20)
 }
 
 // readRecording reads one recording, - from stdin.

@@ -65,7 +65,7 @@ no sense, or FILE cannot be played; 3 the server could not be started or reached
 		Example: `  goldwire replay session.wire -- ./my-server --stdio
   goldwire replay --update session.wire http://localhost:3000/mcp
   goldwire replay --serve --listen 127.0.0.1:8080 session.wire`,
-		Args: cobra.MinimumNArgs(1),
+		Args: wants(1, -1, "a recording to play: goldwire replay FILE TARGET"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	fl := cmd.Flags()
@@ -138,7 +138,7 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 	case f.update && out.Updated == nil:
 		text := ""
 		if problem != nil {
-			text = "\n" + redact.Text(problem.Error())
+			text = "\n" + conceal(redact, problem.Error())
 		}
 		return &exitError{exitBroken, fmt.Errorf("the replay did not come to its end, and %s is as it was%s", args[0], text)}
 	case f.update && problem != nil:
@@ -149,7 +149,7 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 		fmt.Fprintf(w, "%s is updated: %s\n", args[0], count(len(out.Problems)+out.More, "difference"))
 		return nil
 	case problem != nil:
-		fmt.Fprintln(w, report.Plain(redact.Text(problem.Error())))
+		fmt.Fprintln(w, report.Plain(conceal(redact, problem.Error())))
 		fmt.Fprintf(w, "%s; %s\n", f.tally(out), count(len(out.Problems)+out.More, "difference"))
 		return &exitError{code: exitBroken}
 	}
@@ -166,6 +166,23 @@ func (f *replayFlags) redactor() *result.Redactor {
 		pairs = append(pairs, strings.TrimSpace(name)+"="+strings.TrimSpace(value))
 	}
 	return result.NewRedactor(pairs)
+}
+
+// otherSecret says of a text that it differs from one which looks the same where
+// credentials are not printed.
+const otherSecret = " (another one)"
+
+// conceal takes secrets out of what tells differences, and says where two texts
+// differ in nothing else.
+func conceal(r *result.Redactor, text string) string {
+	lines := strings.Split(r.Text(text), "\n")
+	for i, l := range lines {
+		_, values, _ := strings.Cut(l, ": want ")
+		if n := (len(values) - len(", got ")) / 2; n > 0 && values == values[:n]+", got "+values[:n] {
+			lines[i] += otherSecret
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // tally says what went to the peer and came from it.
@@ -247,8 +264,10 @@ func (f *replayFlags) play(cmd *cobra.Command, rec *transcript.Recording, target
 		return nil, &exitError{exitUsage, fmt.Errorf("%w; --redacted plays it all the same", err)}
 	case errors.Is(err, replay.ErrTransport):
 		return nil, &exitError{exitUsage, err}
+	case err != nil && isURL:
+		return nil, &exitError{exitTarget, fmt.Errorf("the server could not be reached: %w", err)}
 	case err != nil:
-		return nil, &exitError{exitTarget, err}
+		return nil, &exitError{exitTarget, fmt.Errorf("the server could not be started: %w", err)}
 	}
 	return out, nil
 }
@@ -294,9 +313,9 @@ func (f *replayFlags) mock(cmd *cobra.Command, rec *transcript.Recording) error 
 		return &exitError{exitNoResult, err}
 	}
 	t := m.Tally()
-	w := cmd.ErrOrStderr()
+	w, redact := cmd.ErrOrStderr(), f.redactor()
 	for _, miss := range t.Misses {
-		fmt.Fprintln(w, report.Plain("goldwire: "+f.redactor().Text(miss)))
+		fmt.Fprintln(w, report.Plain("goldwire: "+conceal(redact, miss)))
 	}
 	unused := "every recorded one came"
 	if n := len(t.Unused); n > 0 {

@@ -2,8 +2,9 @@
 // records what happened.
 //
 // The lines of the side that is played are sent in the order of the
-// transcript, each one when all the peer's lines above it have come; lines
-// that stand together are sent together. The peer's lines are matched as they
+// transcript, each one when all the peer's lines above it have come (of its
+// notifications, or have not come in time); lines that stand together are sent
+// together. The peer's lines are matched as they
 // come (package match):
 //
 //   - an answer by the id of its request, in any order among other answers;
@@ -39,6 +40,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"regexp"
 	"slices"
 	"strconv"
@@ -54,7 +56,8 @@ import (
 // Options of a replay; the zero value works.
 type Options struct {
 	// Timeout is how long the next awaited line may take, and how long a
-	// write may; 0 is 10 s. The context bounds the whole.
+	// write may; 0 is 10 s. Once a notification has not come, others get 2 s at
+	// most. The context bounds the whole.
 	Timeout time.Duration
 
 	// Redacted plays a transcript although secrets were replaced in it.
@@ -85,7 +88,7 @@ func Client(ctx context.Context, rec *transcript.Recording, l Link) (*Outcome, e
 // Server plays the '>' lines of a transcript to a server and matches its '<'
 // lines. At the end the server's input is closed, and what it still says
 // counts. The error says that the transcript cannot be played or the server
-// not be started; what the server did wrong is in the outcome.
+// not be started or reached; what the server did wrong is in the outcome.
 func (o Options) Server(ctx context.Context, rec *transcript.Recording, l Link) (*Outcome, error) {
 	return o.play(ctx, rec, l, transcript.ToServer)
 }
@@ -153,6 +156,9 @@ func (o Options) play(ctx context.Context, rec *transcript.Recording, l Link, mi
 	}
 	p.run(ctx)
 	p.finish(ctx)
+	if p.unreached != nil {
+		return nil, p.unreached
+	}
 	p.out.Recording = p.rec.Recording()
 	p.out.Updated = p.update()
 	return &p.out, nil
@@ -179,10 +185,13 @@ type player struct {
 	golden *transcript.Recording
 	extras []extraLine
 
+	quiet   bool // a notification did not come
 	closed  bool // we closed our direction
 	eof     bool // the peer closed its
 	stopped bool
 	out     Outcome
+
+	unreached error // nobody is there to say anything to
 }
 
 // step is one event of the transcript that does something.
@@ -405,8 +414,11 @@ func (p *player) run(ctx context.Context) {
 		}
 		s, err := p.next(ctx)
 		if err != nil {
-			p.missing(err)
-			return
+			if !p.goOn(err) {
+				p.missing(err)
+				return
+			}
+			continue
 		}
 		p.take(s)
 		if p.eof && len(p.pending) > 0 {
@@ -548,6 +560,9 @@ func (p *player) send(ctx context.Context, st *step) {
 	}
 	_, _ = p.tap.Write(line)
 	if err := p.write(ctx, line, st.said); err != nil {
+		if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" && p.out.Sent == 0 {
+			p.unreached = err
+		}
 		if p.peerGone() {
 			err = fmt.Errorf("the peer had ended: %w", err)
 		}
@@ -584,9 +599,19 @@ func (p *player) write(ctx context.Context, line []byte, said carried) error {
 // peerGone reports whether the peer's output has ended, and takes note of it.
 func (p *player) peerGone() bool { return p.eof || p.in.ended() }
 
-// next waits for what the peer says next.
+// silence says that nothing came for a time.
+type silence time.Duration
+
+func (s silence) Error() string { return fmt.Sprintf("nothing came for %v", time.Duration(s)) }
+
+// next waits for what the peer says next. Once a notification has not come,
+// others are not waited for as long.
 func (p *player) next(ctx context.Context) (seen, error) {
-	t := time.NewTimer(p.o.Timeout)
+	limit := p.o.Timeout
+	if p.quiet && p.needless() {
+		limit = min(limit, patience)
+	}
+	t := time.NewTimer(limit)
 	defer t.Stop()
 	for {
 		if s, ok := p.in.get(); ok {
@@ -595,22 +620,47 @@ func (p *player) next(ctx context.Context) (seen, error) {
 		select {
 		case <-p.in.wake:
 		case <-t.C:
-			return seen{}, fmt.Errorf("nothing came for %v", p.o.Timeout)
+			return seen{}, silence(limit)
 		case <-ctx.Done():
 			return seen{}, ctx.Err()
 		}
 	}
 }
 
+// needless reports whether the replay can do without what is awaited: nothing
+// of ours builds on a notification.
+func (p *player) needless() bool {
+	return len(p.pending) > 0 && !slices.ContainsFunc(p.pending, func(w *want) bool { return w.end || w.msg.class != notification })
+}
+
+// goOn reports what is awaited and does not come, where the replay can do
+// without.
+func (p *player) goOn(err error) bool {
+	if _, silent := errors.AsType[silence](err); !silent || !p.needless() {
+		return false
+	}
+	p.quiet = true
+	p.reportMissing(err)
+	for _, w := range p.pending {
+		w.done = true
+	}
+	p.pending = nil
+	return true
+}
+
 // missing reports all that is awaited, and ends the replay.
 func (p *player) missing(err error) {
-	for _, w := range p.pending {
-		p.problem(Problem{Kind: Missing, Event: w.event, Golden: w.line, Seen: -1, Err: err})
-	}
+	p.reportMissing(err)
 	if len(p.pending) == 0 {
 		p.stop(-1, "", err)
 	}
 	p.stopped = true
+}
+
+func (p *player) reportMissing(err error) {
+	for _, w := range p.pending {
+		p.problem(Problem{Kind: Missing, Event: w.event, Golden: w.line, Seen: -1, Err: err})
+	}
 }
 
 // take matches what the peer said.

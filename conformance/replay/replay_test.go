@@ -244,6 +244,40 @@ func TestClientReplay(t *testing.T) {
 	require.Equal(t, 7, o.Unplayed)
 }
 
+// A notification that does not come is told, and the replay goes on; an answer
+// that does not come ends it, and then nothing is updated.
+func TestANotificationThatDoesNotComeIsNotWaitedForLong(t *testing.T) {
+	const golden = `> {"id":1,"method":"ping"}
+< {"method":"notifications/a"}
+< {"method":"notifications/b"}
+< {"id":1,"result":{}}
+> {"id":2,"method":"ping"}
+< {"method":"notifications/c"}
+> {"id":3,"method":"ping"}
+< {"id":3,"result":{}}
+`
+	answer := func(n string) string { return `{"id":` + n + `,"result":{}}` }
+	began := time.Now()
+	var took time.Duration
+	o := play(t, asServerPeer, Options{}, golden, func(rw io.ReadWriteCloser) {
+		began = time.Now()
+		script(answer("1"), "", answer("3"))(rw)
+		took = time.Since(began)
+	})
+	require.Equal(t, []Kind{Missing, Missing, Missing}, kinds(o))
+	require.Equal(t, 3, o.Sent)
+	require.Equal(t, 2, o.Matched)
+	require.Zero(t, o.Unplayed)
+	require.Less(t, took, 13*time.Second)
+	require.NotNil(t, o.Updated)
+	require.NotContains(t, o.Updated.String(), "notifications/")
+	require.Contains(t, o.Updated.String(), answer("3"))
+
+	o = play(t, asServerPeer, Options{}, golden, script())
+	require.Equal(t, 4, o.Unplayed)
+	require.Nil(t, o.Updated)
+}
+
 func TestReplayRecordsWhatHappened(t *testing.T) {
 	o := play(t, asServerPeer, Options{Recorder: transcript.RecorderOptions{Untimed: true}}, `revision: 2025-11-25
 requirement: legacy/ping-answered

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"slices"
+
 	"github.com/goldwire/goldwire/conformance/match"
 	"github.com/goldwire/goldwire/conformance/transcript"
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -26,10 +28,8 @@ func (p *player) updated(w *want, s seen, v wire.Raw, m message) []byte {
 // not come is left out, what came besides is put in where it came. Nil when the
 // replay did not reach the end.
 func (p *player) update() *transcript.Recording {
-	for _, pr := range p.out.Problems {
-		if pr.Kind == Stopped {
-			return nil
-		}
+	if p.out.Unplayed > 0 || slices.ContainsFunc(p.out.Problems, func(pr Problem) bool { return pr.Kind == Stopped }) {
+		return nil
 	}
 	byEvent := map[int]*step{}
 	for i := range p.steps {

@@ -23,6 +23,10 @@ type Redactor struct {
 // Values of variables with such names are secrets though they may be short.
 var secretName = regexp.MustCompile(`(?i)token|secret|key|passw|credential|auth|cookie|bearer`)
 
+// SecretName reports whether the name of a variable or flag tells that its value
+// is a secret.
+func SecretName(name string) bool { return secretName.MatchString(name) }
+
 // How long a value has to be before it is taken for a secret: a shorter one
 // stands in too many places that have nothing to do with it.
 const (
