@@ -3,6 +3,9 @@ package cmd_test
 
 import (
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"os"
 	"os/exec"
@@ -109,6 +112,39 @@ func TestRepoTopLevel(t *testing.T) {
 	require.NoError(t, err)
 	for _, e := range entries {
 		require.Regexp(t, fixed, e.Name(), "nothing else belongs to the top level")
+	}
+}
+
+// TestRepoSequential holds that what make test leaves without the race detector
+// starts no goroutine, and shares nothing but what is made once.
+func TestRepoSequential(t *testing.T) {
+	makefile, err := os.ReadFile("../Makefile")
+	require.NoError(t, err)
+	list := regexp.MustCompile(`(?m)^SEQUENTIAL := ((?:.*\\\n)*.*)$`).FindSubmatch(makefile)
+	require.NotNil(t, list)
+	var patterns []string
+	for _, p := range strings.Fields(strings.ReplaceAll(string(list[1]), "\\\n", " ")) {
+		patterns = append(patterns, "."+p) // seen from this folder
+	}
+	out, err := exec.Command("go", append([]string{"list", "-f", `{{range .GoFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}`}, patterns...)...).Output()
+	require.NoError(t, err)
+	files := strings.Fields(string(out))
+	require.Greater(t, len(files), 40)
+	for _, file := range files {
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt, *ast.ChanType:
+				t.Errorf("%s: goroutines are for the race detector to see: take the package out of SEQUENTIAL", fset.Position(n.Pos()))
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok && (x.Name == "sync" || x.Name == "atomic") {
+					require.True(t, strings.HasPrefix(n.Sel.Name, "Once"), "%s: %s.%s is for the race detector to see: take the package out of SEQUENTIAL", fset.Position(n.Pos()), x.Name, n.Sel.Name)
+				}
+			}
+			return true
+		})
 	}
 }
 

@@ -27,6 +27,9 @@ func TestRunThatIsOutOfTimeBlamesNobody(t *testing.T) {
 		whole := time.Since(began)
 		for _, parallel := range []int{1, 2} {
 			for i := range 4 {
+				if (i+1)%raced != 0 {
+					continue
+				}
 				limit := whole * time.Duration(i+1) / 5
 				began := time.Now()
 				rep, err := conformance.Run(t.Context(), target(slow), conformance.Options{Time: limit, Parallel: parallel})
@@ -65,7 +68,10 @@ func TestProbeThatTakesTooLong(t *testing.T) {
 // verdicts nor their order.
 func TestParallelIsTheSame(t *testing.T) {
 	var want []string
-	for _, parallel := range []int{0, 1, 3, 99} {
+	for i, parallel := range []int{0, 1, 99, 3} {
+		if i > 0 && i%raced != raced-1 {
+			continue
+		}
 		rep, err := run(t, checktest.Server{}, conformance.Options{Revisions: []string{"all"}, Parallel: parallel})
 		require.NoError(t, err)
 		var got []string

@@ -25,7 +25,7 @@ import (
 func TestBridgeScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/bridge",
+		Files: scripts(t, "testdata/bridge", "bridge", "call"),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			return nil

@@ -46,6 +46,9 @@ func proxy() {
 // TestProxyConforms: a server that is served by its client breaks nothing that it
 // keeps itself, in either era.
 func TestProxyConforms(t *testing.T) {
+	if raced {
+		t.Skip("make test judges the proxy without the race detector")
+	}
 	t.Parallel()
 	goldwire, err := exec.LookPath("goldwire")
 	require.NoError(t, err)

@@ -30,6 +30,9 @@ func blocks(text, language string) []string {
 // TestReadmeProgramsTalk builds the programs of the README, lets the client
 // call the server, judges the server, and reads what the others print.
 func TestReadmeProgramsTalk(t *testing.T) {
+	if raced {
+		t.Skip("make test runs these programs without the race detector, which is not in them")
+	}
 	t.Setenv("GORACE", "atexit_sleep_ms=0")
 	programs := blocks(readme(t), "go")
 	require.Len(t, programs, 4)
@@ -39,7 +42,7 @@ func TestReadmeProgramsTalk(t *testing.T) {
 		src := filepath.Join(dir, name+".go")
 		require.NoError(t, os.WriteFile(src, []byte(programs[i]), 0o666))
 		bin := filepath.Join(dir, name)
-		cmd := exec.Command("go", "build", "-o", bin, src)
+		cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", bin, src) // nobody debugs it
 		cmd.Dir = "../.."
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)

@@ -28,7 +28,7 @@ type running struct {
 func TestRecordScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/record",
+		Files: scripts(t, "testdata/record", "http", "stdio"),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			env.Values["running"] = map[string]*running{}

@@ -402,7 +402,6 @@ func (c *checker) asSaid(t *testing.T, older, newer side, how ...string) {
 // code, and that line breaks against the newer package exactly when a change
 // says so. TestNextRevisions does the same for revisions that are made up.
 func TestOldCodeCompilesAsSaid(t *testing.T) {
-	withoutRaceDetector(t)
 	c := newChecker(t)
 	pkgs, err := build.All(spec.Files())
 	require.NoError(t, err)

@@ -89,7 +89,6 @@ func TestGenerateRefusesAFileInTheWay(t *testing.T) {
 // TestGenerateCheck runs the command on the committed folder, and on one that
 // is not there.
 func TestGenerateCheck(t *testing.T) {
-	withoutRaceDetector(t)
 	var out, errs bytes.Buffer
 	code := run([]string{"generate", "--check", "--dir", filepath.Join("..", "..", "generated")}, strings.NewReader(""), &out, &errs)
 	require.Equal(t, exitOK, code, errs.String())

@@ -13,12 +13,17 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	// What printed code imports is compiled by a go command that these tests
+	// start, which the cache of test results does not see. So it is a part of
+	// this binary: when it changes, they run again.
+	_ "github.com/goldwire/goldwire/runtime/jsonrpc"
+	_ "github.com/goldwire/goldwire/runtime/revision"
+	_ "github.com/goldwire/goldwire/runtime/wire"
 	"github.com/goldwire/goldwire/spec/spectest"
 )
 
-// binDir is the folder of the command, built as a user has it: what scripts
-// call is one goroutine, and the race detector would only make it slow. Paths
-// are trimmed, so that what is compiled for one folder serves for its copies.
+// binDir is the folder of the command, built as a user has it. Paths are trimmed,
+// so that what is compiled for one folder serves for its copies.
 var binDir = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "mcpgen-")
 	if err != nil {

@@ -195,7 +195,6 @@ func overlaid(have, change map[string]any) map[string]any {
 // compiles, what is said of old code is so, and it is the same package whether
 // general rules decided or the overlay that they wrote.
 func TestNextRevisions(t *testing.T) {
-	withoutRaceDetector(t)
 	files, err := filepath.Glob("../../testdata/gen/*.txtar")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -321,7 +320,6 @@ func walked(t *testing.T, schema string, rules *ir.Package) {
 // TestNextRevisionAddsOneStep holds that a sixth revision adds its package and
 // one step, and changes no other printed file but the list that tests go over.
 func TestNextRevisionAddsOneStep(t *testing.T) {
-	withoutRaceDetector(t)
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(filepath.Join(dir, "spec"), spectest.Files()))
 	tr := tree{dir, next}

@@ -21,7 +21,6 @@ import (
 // ways. Whatever comes of it compiles, or is refused with file and pointer; what
 // is said of old code is so, and the conversions compile too.
 func TestRandomNextRevisions(t *testing.T) {
-	withoutRaceDetector(t)
 	const n = 6
 	base, err := fs.ReadFile(spectest.Files(), spectest.Newest+"/schema.json")
 	require.NoError(t, err)

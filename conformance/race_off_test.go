@@ -1,0 +1,6 @@
+//go:build !race
+
+package conformance_test
+
+// raced is one, as there is no race detector; see the other file.
+const raced = 1
