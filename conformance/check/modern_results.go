@@ -237,6 +237,8 @@ func modernResultChecks() []Check {
 						case !f.FromServer || t.cutByUs(f):
 						case e.Dir == transcript.ToClient && e.Partial:
 							c.Broken(f, "a newline at the end of the line", "the end of the output")
+						case e.Dir == transcript.ToClient && t.unended(f):
+							c.Broken(f, "a newline at the end of the line", "none for a second or longer: until it came no client could read the line")
 						default:
 							c.Saw()
 						}
@@ -270,6 +272,13 @@ func modernResultChecks() []Check {
 		out = append(out, k)
 	}
 	return out
+}
+
+// unended reports whether the newline of a line of the server came late.
+func (t *Trace) unended(f *Frame) bool {
+	at := t.said[noteUnended]
+	n, _ := slices.BinarySearch(at, f.Index)
+	return n > 0 && !slices.ContainsFunc(between(t.frames, at[n-1], f.Index), func(f *Frame) bool { return f.FromServer })
 }
 
 // codes visits the errors that answer requests which say the revision: what

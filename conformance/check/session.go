@@ -119,6 +119,7 @@ const (
 	noteOverdue = "overdue"  // a probe took longer than it may
 	noteRefused = "refused " // + why: nobody listens at the address of the server any more
 	noteLocked  = "locked"   // over HTTP the server lets nobody in without credentials
+	noteUnended = "unended"  // the newline of the next line came long after the rest of it
 	noteUnsent  = "unsent "  // + method: why: it hung or ended the server before and was not sent again
 
 	// After this session no other one was opened: probes were left out.

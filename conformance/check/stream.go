@@ -41,11 +41,16 @@ func linkStreams(s *Session, c Carrier) {
 	go l.watchExit()
 }
 
+// lateNewline is how long a server may take to end a line that is whole but for
+// that: no machine is so busy.
+const lateNewline = time.Second
+
 // readOutput splits what the server writes into lines, whatever the chunks.
 func (l *streamLink) readOutput(r io.Reader) {
 	s := l.s
 	var line []byte
-	var length int64 // of the line so far, what was not kept included
+	var length int64   // of the line so far, what was not kept included
+	var open time.Time // when the last of it came
 	buf := make([]byte, 64<<10)
 	flush := func(partial bool) bool {
 		e := transcript.Event{Dir: transcript.ToClient, Partial: partial, Data: line}
@@ -60,6 +65,11 @@ func (l *streamLink) readOutput(r io.Reader) {
 		b := buf[:n]
 		for len(b) > 0 {
 			part, rest, whole := bytes.Cut(b, []byte{'\n'})
+			if len(part) > 0 {
+				open = time.Now()
+			} else if length > 0 && time.Since(open) >= lateNewline {
+				s.Note(noteUnended)
+			}
 			length += int64(len(part))
 			switch {
 			case length <= int64(s.limits.Line):
