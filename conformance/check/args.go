@@ -25,6 +25,18 @@ func Arguments(schema wire.Raw) (string, bool) {
 	return text, true
 }
 
+// needsArguments reports whether a schema requires a property that it has no
+// default for: servers fill in the others before they look at arguments.
+func needsArguments(schema wire.Raw) bool {
+	for name := range schema.Get("required").Elems() {
+		key, _ := name.Str()
+		if schema.Get("properties").Get(key).Get("default") == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // maxArgsSteps bounds how many schemas are looked at: choices that lead back
 // to themselves multiply.
 const maxArgsSteps = 2_000

@@ -92,8 +92,10 @@ func toolProbes() []Probe {
 						continue
 					}
 					bad++
-					d.Step("call-missing/" + name)
-					d.Patient(d.Ask("tools/call", `{"name":`+quote(name)+`,"arguments":{}}`))
+					if needsArguments(t.Get("inputSchema")) {
+						d.Step("call-missing/" + name)
+						d.Patient(d.Ask("tools/call", `{"name":`+quote(name)+`,"arguments":{}}`))
+					}
 					if wrong, ok := wrongType(t.Get("inputSchema"), args); ok {
 						d.Step("call-wrong/" + name)
 						d.Patient(d.Ask("tools/call", `{"name":`+quote(name)+`,"arguments":`+wrong+`}`))
