@@ -171,8 +171,9 @@ func httpChecks() []check.Check {
 			Judge: func(c *check.Case) {
 				for _, v := range views(c) {
 					// A client may have several sessions, such as one to try the
-					// server by.
-					issued, last, from := map[string]bool{}, "", 0
+					// server by; and a GET before any message may have been sent
+					// beside the initialize.
+					issued, last, from, knows := map[string]bool{}, "", 0, false
 					for _, x := range v.calls {
 						if !x.ours() {
 							continue
@@ -185,9 +186,10 @@ func httpChecks() []check.Check {
 							}
 							continue
 						}
-						if last == "" || x.First < from || x.Method == "OPTIONS" || x.Method == "HEAD" {
+						if last == "" || x.First < from || x.Method == "OPTIONS" || x.Method == "HEAD" || x.Method == "GET" && !knows {
 							continue
 						}
+						knows = true
 						want(c, x.at(), issued[x.Header.Get("mcp-session-id")], "Mcp-Session-Id "+strconv.Quote(last), headerShown(x.Header, "mcp-session-id"))
 						if x.Status == 404 && x.Header.Get("mcp-session-id") == last {
 							last = "" // it has ended, and what comes of that is judged by itself
@@ -267,13 +269,17 @@ func httpChecks() []check.Check {
 			ID: "client-sse-endpoint", Title: "messages go to the address that the server named", Layer: check.Bytes,
 			Requirements: []string{"legacy/sse-client-posts-to-endpoint", "legacy/sse-backcompat-client-switch"},
 			Judge: func(c *check.Case) {
+				if looksFirst(c) {
+					c.NotObserved("the client does not speak the old transport")
+					return
+				}
 				for _, v := range views(c) {
 					named, stream := "", (*exchange)(nil)
 					posted, refused := false, v.trace.Recording.Get("transport") == "sse"
 					for _, x := range v.whole {
 						// A look at the server before the POST that it refuses
 						// binds nobody, nor does a stream that was left.
-						refused = refused || x.Method == "POST" && x.Status >= 400
+						refused = refused || x.opens() && x.Status >= 400
 						for _, m := range x.Messages {
 							if m.Event == "endpoint" && refused {
 								named, stream, posted = resolved(x, strings.TrimSpace(string(m.Data))), x, false
@@ -315,7 +321,7 @@ func httpChecks() []check.Check {
 					}
 				}
 				switch {
-				case !some:
+				case !some || looksFirst(c):
 					c.NotObserved("the client does not speak the old transport")
 				case len(falls) == 0:
 					c.Saw()
@@ -441,6 +447,29 @@ func (x *exchange) opens() bool {
 	return x.message != nil && x.message.Method == initialize
 }
 
+// looksFirst reports whether the client asks for streams before it knows how
+// its initialize was answered, and goes to the address of no old server: then a
+// stream that it asks for after a refusal says nothing about the old transport.
+func looksFirst(c *check.Case) bool {
+	early := false
+	for _, t := range c.Traces() {
+		v := viewOf(t, c.Modern())
+		answered := len(v.trace.Recording.Events)
+		for _, x := range v.whole {
+			if x.opens() && x.Target != "" {
+				answered = min(answered, firstOf(v, x))
+			}
+		}
+		for _, x := range v.whole {
+			if x.message != nil && x.toOld() || v.trace.Recording.Get("transport") == "sse" {
+				return false
+			}
+			early = early || x.Method == "GET" && x.own() && !notMCP(x.path) && x.First < answered
+		}
+	}
+	return early
+}
+
 // firstOf is the event at which the response of an exchange came, after which
 // the client can know what it says.
 func firstOf(v *view, x *exchange) int {
@@ -453,10 +482,11 @@ func firstOf(v *view, x *exchange) int {
 }
 
 // afterOpen calls fn for every request after an answer to initialize, with the
-// version that was agreed on.
+// version that was agreed on. A GET before any message may have been sent
+// beside the initialize, when the client could not know the answer.
 func afterOpen(c *check.Case, fn func(agreed string, x *exchange)) {
 	for _, v := range views(c) {
-		agreed, from := "", 0
+		agreed, from, knows := "", 0, false
 		for _, x := range v.calls {
 			if !x.ours() {
 				continue
@@ -464,11 +494,12 @@ func afterOpen(c *check.Case, fn func(agreed string, x *exchange)) {
 			if x.opens() {
 				agreed = ""
 				if a := v.answers()[x.message]; a.OK() {
-					agreed, from = str(a.Result.Get("protocolVersion")), a.Index
+					agreed, from, knows = str(a.Result.Get("protocolVersion")), a.Index, false
 				}
 				continue
 			}
-			if agreed == c.Revision && x.First > from {
+			if agreed == c.Revision && x.First > from && (knows || x.Method != "GET") {
+				knows = true
 				fn(agreed, x)
 			}
 		}
