@@ -134,7 +134,7 @@ say that the server conforms.
 	fl.BoolVar(&f.annotate, "annotate", os.Getenv("GITHUB_ACTIONS") == "true", "print the findings on stderr as annotations of GitHub Actions; by default where GITHUB_ACTIONS is true")
 	fl.StringVar(&f.source, "source", "", "the source `FILE` that annotations and SARIF show findings at; by default the first argument of CMD that is a file below this folder")
 	fl.StringArrayVar(&f.env, "env", nil, "set a variable for the server, as `NAME=VALUE`, or pass on NAME; may be repeated")
-	fl.StringVar(&f.config, "config", "", "judge a server of this JSON `FILE`: the mcpServers that clients are configured with")
+	fl.StringVar(&f.config, "config", "", "judge a server of this JSON `FILE`: the mcpServers that clients are configured with; ${NAME} and ${NAME:-text} in it stand for variables of the environment")
 	fl.StringVar(&f.server, "server", "", "the `NAME` of the server in the file of --config, where it has several")
 	fl.StringVar(&f.transport, "transport", "auto", "how a server at a URL is spoken to: http (Streamable HTTP), sse (the HTTP+SSE of 2024-11-05), or auto (the first of them that it answers)")
 	fl.StringVar(&f.profile, "profile", "plain", "what the server is prepared with: plain (nothing), or official (the fixtures of the official conformance suite, whose tools may be called then)")
