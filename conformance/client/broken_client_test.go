@@ -257,12 +257,26 @@ func (c *rawClient) handshake() error {
 	if c.is("initialize-in-array") {
 		_ = c.send(`[{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}]`, nil)
 	}
+	beside := c.is("stream-beside") && c.reach.Transport == catalogue.HTTP
+	if beside && c.reach.Script == client.Good {
+		c.openGet("")
+	}
 	a, err := c.request("initialize", `{"protocolVersion":"`+offer+`","capabilities":`+caps+`,"clientInfo":{"name":"raw","title":"Raw","version":"1"}}`)
 	if errors.Is(err, errTimeout) && c.is("cancels-initialize") {
 		_ = c.notify("notifications/cancelled", `{"requestId":`+strconv.Itoa(c.lastID())+`}`)
 	}
+	if beside && c.reach.Script != client.Good { // it was on its way before the answer came
+		c.mu.Lock()
+		session := c.session
+		c.session = ""
+		c.mu.Unlock()
+		c.openGet("")
+		c.mu.Lock()
+		c.session = session
+		c.mu.Unlock()
+	}
 	status := statusError(0)
-	if errors.As(err, &status) && c.reach.Transport == catalogue.HTTP && (status == 400 || status == 404 || status == 405) {
+	if errors.As(err, &status) && !beside && c.reach.Transport == catalogue.HTTP && (status == 400 || status == 404 || status == 405) {
 		if c.is("probes-405-only") && status != 405 {
 			return err
 		}

@@ -78,6 +78,24 @@ func TestClientMayTryTheServerByAnotherProcess(t *testing.T) {
 	require.Len(t, rep.Results, 4)
 }
 
+// TestStreamBesideInitializeIsNoFault holds that a client may ask for a stream
+// before it knows how its initialize was answered: the stream belongs to no
+// session then, and to no old transport.
+func TestStreamBesideInitializeIsNoFault(t *testing.T) {
+	t.Parallel()
+	scripts := []string{client.Good, "pages", "old-server-400", "old-server-404", "old-server-405"}
+	traces, err := client.PlayScripts(t.Context(), rawTarget(fault{name: "stream-beside"}), newest, catalogue.HTTP, client.Limits{Idle: slow * 700 * time.Millisecond, Ask: slow * 400 * time.Millisecond}, scripts...)
+	require.NoError(t, err)
+	seen := map[string]result.Verdict{}
+	for _, r := range client.Judge(newest, catalogue.HTTP, traces, nil) {
+		seen[r.ID] = r.Verdict
+		require.NotContains(t, []result.Verdict{result.Fail, result.Warn}, r.Verdict, "%s: expected %s, observed %s\n%s", r.ID, r.Expected, r.Observed, frames(r))
+	}
+	require.Equal(t, result.Pass, seen["client-session-sent"])
+	require.Equal(t, result.NotObserved, seen["client-sse-probe"])
+	require.Equal(t, result.NotObserved, seen["client-sse-endpoint"])
+}
+
 // TestBrokenClientsAreNamed holds that each fault is named by its check, and by no
 // unrelated one.
 func TestBrokenClientsAreNamed(t *testing.T) {
