@@ -187,7 +187,6 @@ type Stage string
 
 // The stages.
 const (
-	StageConnect Stage = "connect" // dialling or the handshake
 	StageEncode  Stage = "encode"  // a raw value in the params is not JSON; nothing was sent
 	StageQueue   Stage = "queue"   // waiting for its turn; nothing was sent
 	StageSend    Stage = "send"    // being written; the peer may have part of it

@@ -33,9 +33,6 @@ type Rules struct {
 	// ServerRequests: the server may send requests to the client. Where it
 	// is false a client neither gets requests nor answers any.
 	ServerRequests bool
-	// ServerCancels: the server may send notifications/cancelled for its own
-	// requests; in stateless revisions only for a listen that it ends.
-	ServerCancels bool
 	// ClientProgress: the client may send notifications/progress.
 	ClientProgress bool
 	// ProgressMessage: progress may carry a message for people.
@@ -45,17 +42,10 @@ type Rules struct {
 	// AbsentID: an error whose request id could not be read leaves the id
 	// out. Where it is false the id is null, as JSON-RPC has it.
 	AbsentID bool
-	// Completions: completion/complete needs the completions capability.
-	Completions bool
-	// Tasks: params may ask for a task and results may hold one.
-	Tasks bool
 	// ToolInputErrors: arguments that do not fit a tool are answered with a
 	// result that has isError, for the model to mend; older revisions answer
 	// with an error, -32602 (server/tools, error handling).
 	ToolInputErrors bool
-	// StrictVersion: both sides MUST keep to what was negotiated (SHOULD in
-	// older revisions).
-	StrictVersion bool
 
 	// HTTP holds the rules of the HTTP transports.
 	HTTP HTTPRules
@@ -67,8 +57,6 @@ type HTTPRules struct {
 	TwoEndpoints bool
 	// Sessions: the server may issue a session id with its initialize result.
 	Sessions bool
-	// SessionHeader is the header's spelling, "" without sessions.
-	SessionHeader string
 	// GetStream: a GET opens a stream of server messages.
 	GetStream bool
 	// Resume: a broken stream is taken up again with Last-Event-ID.
@@ -79,13 +67,8 @@ type HTTPRules struct {
 	// VersionHeader: MCP-Protocol-Version is sent on requests after the
 	// handshake (in stateless revisions on every one).
 	VersionHeader bool
-	// AbsentVersion is the revision that a request without
-	// MCP-Protocol-Version speaks, "" where the header is required or unknown.
-	AbsentVersion string
 	// MethodHeaders: Mcp-Method, Mcp-Name and Mcp-Param-* mirror the body.
 	MethodHeaders bool
-	// OriginForbidden: a bad Origin is answered with exactly 403.
-	OriginForbidden bool
 	// CloseCancels: closing the stream of a request cancels it, and
 	// notifications/cancelled is not sent over HTTP.
 	CloseCancels bool
@@ -98,32 +81,32 @@ type HTTPRules struct {
 
 var table = []Rules{
 	{
-		Revision: V20241105, Ping: true, ServerRequests: true, ServerCancels: true, ClientProgress: true,
+		Revision: V20241105, Ping: true, ServerRequests: true, ClientProgress: true,
 		HTTP: HTTPRules{TwoEndpoints: true, UnknownMethodStatus: 200},
 	},
 	{
-		Revision: V20250326, ProgressMessage: true, Batch: true, Ping: true, ServerRequests: true, ServerCancels: true, ClientProgress: true, Completions: true,
-		HTTP: HTTPRules{Sessions: true, SessionHeader: "Mcp-Session-Id", GetStream: true, Resume: true, FallbackAny4xx: true, UnknownMethodStatus: 200},
+		Revision: V20250326, ProgressMessage: true, Batch: true, Ping: true, ServerRequests: true, ClientProgress: true,
+		HTTP: HTTPRules{Sessions: true, GetStream: true, Resume: true, FallbackAny4xx: true, UnknownMethodStatus: 200},
 	},
 	{
-		Revision: V20250618, ProgressMessage: true, Ping: true, ServerRequests: true, ServerCancels: true, ClientProgress: true, Completions: true, StrictVersion: true,
+		Revision: V20250618, ProgressMessage: true, Ping: true, ServerRequests: true, ClientProgress: true,
 		HTTP: HTTPRules{
-			Sessions: true, SessionHeader: "Mcp-Session-Id", GetStream: true, Resume: true, VersionHeader: true, AbsentVersion: V20250326,
+			Sessions: true, GetStream: true, Resume: true, VersionHeader: true,
 			FallbackAny4xx: true, UnknownMethodStatus: 200,
 		},
 	},
 	{
-		Revision: V20251125, ProgressMessage: true, Ping: true, ServerRequests: true, ServerCancels: true, ClientProgress: true, Completions: true, StrictVersion: true,
-		AbsentID: true, Tasks: true, ToolInputErrors: true,
+		Revision: V20251125, ProgressMessage: true, Ping: true, ServerRequests: true, ClientProgress: true,
+		AbsentID: true, ToolInputErrors: true,
 		HTTP: HTTPRules{
-			Sessions: true, SessionHeader: "MCP-Session-Id", GetStream: true, Resume: true, Priming: true, VersionHeader: true, AbsentVersion: V20250326,
-			OriginForbidden: true, UnknownMethodStatus: 200,
+			Sessions: true, GetStream: true, Resume: true, Priming: true, VersionHeader: true,
+			UnknownMethodStatus: 200,
 		},
 	},
 	{
-		Revision: V20260728, ProgressMessage: true, Stateless: true, Listen: true, ServerCancels: true, Completions: true, StrictVersion: true, AbsentID: true,
+		Revision: V20260728, ProgressMessage: true, Stateless: true, Listen: true, AbsentID: true,
 		ToolInputErrors: true,
-		HTTP:            HTTPRules{VersionHeader: true, MethodHeaders: true, OriginForbidden: true, CloseCancels: true, UnknownMethodStatus: 404},
+		HTTP:            HTTPRules{VersionHeader: true, MethodHeaders: true, CloseCancels: true, UnknownMethodStatus: 404},
 	},
 }
 

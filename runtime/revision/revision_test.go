@@ -50,7 +50,6 @@ func TestRules(t *testing.T) {
 		require.Equal(t, r.Stateless, r.Listen, name)
 		require.Equal(t, r.Stateless, r.HTTP.MethodHeaders, name)
 		require.Equal(t, r.Batch, name == revision.V20250326)
-		require.Equal(t, r.HTTP.Sessions, r.HTTP.SessionHeader != "", name)
 		require.False(t, r.HTTP.TwoEndpoints && r.HTTP.Sessions, name)
 		require.False(t, r.Stateless && (r.HTTP.Sessions || r.HTTP.GetStream || r.HTTP.Resume), name)
 	}

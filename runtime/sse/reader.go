@@ -94,12 +94,6 @@ func (r *Reader) Release() {
 // of Next.
 func (r *Reader) LastEventID() []byte { return r.lastID }
 
-// SetLastEventID sets it, for a stream that is taken up again by a new reader.
-func (r *Reader) SetLastEventID(id string) {
-	r.id = append(r.id[:0], id...)
-	r.lastID = append(r.lastID[:0], id...)
-}
-
 // Retry is the reconnection time that the stream last asked for, and whether
 // it did.
 func (r *Reader) Retry() (time.Duration, bool) { return r.retry, r.hasRetry }

@@ -907,16 +907,6 @@ func (d *Dec) Has(path ...string) (bool, error) {
 	return err == nil && i >= 0, err
 }
 
-// LookKind looks ahead into the object that comes next and returns the kind of a member's value, KindNone if there is no
-// such member. Several names are as for Has. Nothing is consumed.
-func (d *Dec) LookKind(path ...string) (Kind, error) {
-	i, err := d.lookup(path)
-	if err != nil || i < 0 || i >= len(d.b) {
-		return KindNone, err
-	}
-	return kindOf(d.b[i]), nil
-}
-
 // error makes an error at off; last is a member to add to its path.
 func (d *Dec) error(k ErrorKind, off int, msg, last string) *Error {
 	return &Error{Kind: k, Path: d.at.path(d.b, off, last), Msg: msg, Offset: int64(off)}
