@@ -206,3 +206,14 @@ func TestListenPlaysToWhoComes(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.Greater(t, len(scripts), 4)
 }
+
+// TestNothingIsOpenedOnceAPlayHasEnded holds that what a script still does then
+// leaves nothing open that nobody would close.
+func TestNothingIsOpenedOnceAPlayHasEnded(t *testing.T) {
+	p := client.NewServer(t.Context(), &client.Script{Name: "late"}, newest, catalogue.HTTP)
+	require.NotEmpty(t, p.Origin("early"))
+	p.Close()
+	require.Equal(t, "http://127.0.0.1:9", p.Origin("late"))
+	<-p.StartProcess().Exited()
+	p.Close()
+}

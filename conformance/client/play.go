@@ -74,6 +74,7 @@ type Play struct {
 
 	mu       sync.Mutex
 	why      string // why the play is over, "" while it is not
+	closed   bool   // nothing more is opened
 	counts   map[string]int
 	run      int  // how often the client was started
 	heard    bool // something came from the client
@@ -126,6 +127,7 @@ func (p *Play) listen(addr string) error {
 func (p *Play) close() {
 	p.over(OverStop)
 	p.mu.Lock()
+	p.closed = true // what a hook opens from now on is closed at once
 	origins := slices.Collect(maps.Values(p.origins))
 	conns := slices.Clone(p.conns)
 	p.mu.Unlock()
@@ -733,6 +735,9 @@ func (p *Play) open(name, addr string) (*origin, error) {
 	defer p.mu.Unlock()
 	if o := p.origins[name]; o != nil {
 		return o, nil
+	}
+	if p.closed {
+		return nil, net.ErrClosed
 	}
 	if addr == "" {
 		addr = "127.0.0.1:0"

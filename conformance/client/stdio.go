@@ -198,7 +198,11 @@ func (p *Play) connected(c net.Conn, token string) {
 	p.mu.Lock()
 	s := &stdioConn{p: p, n: len(p.conns) + 1, c: c, out: &blocks{w: c}}
 	p.conns = append(p.conns, s)
+	closed := p.closed
 	p.mu.Unlock()
+	if closed {
+		return
+	}
 	p.Note(NoteConnection + strconv.Itoa(s.n))
 	p.touch(false, 0)
 	if p.Started != nil {
