@@ -356,7 +356,7 @@ func (m *Mock) Tally() Tally {
 	return t
 }
 
-// maxLine bounds a line of a client.
+// maxLine bounds a line or body of a client.
 const maxLine = 64 << 20
 
 // readLine reads one line, with its newline where it has one.

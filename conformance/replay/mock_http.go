@@ -2,6 +2,8 @@ package replay
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -88,9 +90,13 @@ func (h *mockHandler) serveGet(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *mockHandler) servePost(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<20))
-	if err != nil {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLine))
+	if tooLong, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		http.Error(w, fmt.Sprintf("goldwire replay: the body is longer than %d MiB", tooLong.Limit>>20), http.StatusRequestEntityTooLarge)
 		return
+	}
+	if err != nil {
+		panic(http.ErrAbortHandler) // the client went away
 	}
 	var asking sync.WaitGroup
 	if h.m.rules.HTTP.TwoEndpoints {

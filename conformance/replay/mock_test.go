@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -210,4 +211,14 @@ type lineWriter chan string
 func (w lineWriter) Write(b []byte) (int, error) {
 	w <- string(slices.Clone(b))
 	return len(b), nil
+}
+
+func TestMockRefusesABodyThatIsTooLong(t *testing.T) {
+	rec := parse(t, "revision: 2025-11-25\n> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n")
+	m, err := NewMock(rec, false)
+	require.NoError(t, err)
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/mcp", bytes.NewReader(make([]byte, maxLine+1))))
+	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
+	require.Contains(t, w.Body.String(), "longer than 64 MiB")
 }
