@@ -127,6 +127,9 @@ func (b *Bridge) converter(ctx context.Context, one bool, client mcp.Client, f f
 	if f.sampling {
 		client.CreateMessage = asked(c, mcp.RemoteClient.CreateMessage)
 	}
+	if !one {
+		client.LoggingMessage = c.log
+	}
 	client.Options = b.options()
 	client.Options.Incoming = []jsonrpc.Middleware{b.losses.heard}
 	if !one {
@@ -218,6 +221,17 @@ func asked[P, R any](c *converter, ask func(mcp.RemoteClient, context.Context, P
 		}
 		return r, err
 	}
+}
+
+// log passes a log message of the server on to a client without a session: there
+// it belongs to a request. Sessions hear of it anyway.
+func (c *converter) log(ctx context.Context, p *mcp.LoggingMessageParams) error {
+	h, err := c.asker(ctx)
+	if err == nil && jsonrpc.PeerOf(h).Service().Rules().Stateless {
+		err = jsonrpc.PeerOf(h).Log(joined{ctx, h}, string(p.Level), p)
+	}
+	c.b.lost(methodMessage, err)
+	return nil
 }
 
 // asker finds the context of the handler that a question of the server belongs

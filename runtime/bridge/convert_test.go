@@ -156,6 +156,51 @@ func TestOldServerServesNewerClients(t *testing.T) {
 	})
 }
 
+// TestStatelessClientHearsOfItsCall holds that progress and log messages of a
+// server with sessions reach the client whose call it works at, also when that has
+// come back with what it was asked for, and log messages only those who want them.
+func TestStatelessClientHearsOfItsCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old := oldServer()
+		ask := old.CallTool
+		old.CallTool = func(ctx context.Context, p *v20241105.CallToolParams) (*v20241105.CallToolResult, error) {
+			r, err := ask(ctx, p)
+			peer := v20241105.Peer(ctx)
+			_ = peer.Progress(ctx, 2, nil, "")
+			for _, level := range []v20241105.LoggingLevel{"debug", "info", "error"} {
+				_ = peer.Log(ctx, level, "about "+string(level))
+			}
+			return r, err
+		}
+		d, _ := between(t, old, Options{})
+		var logs []string
+		server, err := v20260728.Connect(t.Context(), d, v20260728.Client{Info: v20260728.Implementation{Name: "c", Version: "1"},
+			LoggingMessage: func(_ context.Context, p *v20260728.LoggingMessageParams) error {
+				logs = append(logs, string(p.Data))
+				return nil
+			},
+			CreateMessage: func(context.Context, *v20260728.CreateMessageParams) (*v20260728.CreateMessageResult, error) {
+				return &v20260728.CreateMessageResult{Model: "m", Role: "assistant", Content: v20260728.SamplingContent{Items: []v20260728.SamplingMessageContentBlock{&v20260728.TextContent{Text: "yes"}}}}, nil
+			}})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, server.Close()) }()
+		for level, want := range map[v20260728.LoggingLevel][]string{"info": {`"about info"`, `"about error"`}, "": nil} {
+			logs = nil
+			var progress []float64
+			ctx := jsonrpc.WithCallOptions(t.Context(), jsonrpc.CallOptions{Progress: func(p jsonrpc.Progress) { progress = append(progress, p.Progress) }})
+			p := &v20260728.CallToolParams{Name: "ask"}
+			if level != "" {
+				p.Meta.LogLevel = &level
+			}
+			_, err = server.CallTool(ctx, p)
+			require.NoError(t, err)
+			synctest.Wait()
+			require.Equal(t, []float64{1, 2}, progress)
+			require.Equal(t, want, logs, "level %q", level)
+		}
+	})
+}
+
 // TestNewServerServesOlderClients holds the reverse: what a server without
 // sessions asks for in a result is asked of the client in the middle of its call.
 func TestNewServerServesOlderClients(t *testing.T) {

@@ -146,3 +146,25 @@ func (t *Turn) unwatch() {
 		t.stop = nil
 	}
 }
+
+// turnOf is the turn of the handler that ctx belongs to, nil for none.
+func turnOf(ctx context.Context) *Turn {
+	for {
+		s, ok := ctx.Value(inboundKey{}).(*seen)
+		if !ok {
+			return nil
+		}
+		if s.turn != nil {
+			return s.turn
+		}
+		ctx = s.Context
+	}
+}
+
+// relay passes on progress on a call that the handler made with the token of its
+// request: to the one that is being handled now, if that wants to hear of it.
+func (t *Turn) relay(p Progress) {
+	if in := t.in.Load(); in != nil && !in.progressToken().IsZero() {
+		in.relay(p)
+	}
+}

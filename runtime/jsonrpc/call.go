@@ -89,6 +89,7 @@ type call struct {
 	o        *CallOptions
 	in       *inbound // the request that it is made for
 	relayed  *inbound // the request of another connection that it is made for
+	turn     *Turn    // of the handler of that, nil for none
 	quiet    bool     // a subscription: nobody waits for its answer
 	direct   bool     // made by a notification's handler: its answer cannot wait for that
 }
@@ -131,7 +132,7 @@ func (c *Conn) beginFor(ctx context.Context, method string, result wire.Decoder,
 	case in == nil:
 	case in.c != c:
 		if in.ex != nil && o.message == nil {
-			w.relayed = in
+			w.relayed, w.turn = in, turnOf(ctx)
 			Peer{in: in}.Detach()
 		}
 	case in.ex != nil:
@@ -928,8 +929,12 @@ func (c *Conn) relayProgress(w *call, token ID) bool {
 	if s := w.relayed.svc; w.relayed.c.side == ClientSide && !s.rules.ClientProgress {
 		return false
 	}
+	relay := w.relayed.relay
+	if w.turn != nil {
+		relay = w.turn.relay
+	}
 	c.mu.Lock()
-	w.progress = w.relayed.relay
+	w.progress = relay
 	c.mu.Unlock()
 	return true
 }
