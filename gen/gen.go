@@ -14,7 +14,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/goldwire/goldwire/gen/build"
 	"github.com/goldwire/goldwire/gen/delta"
@@ -43,9 +42,20 @@ func Generate(fsys fs.FS) (map[string][]byte, error) {
 		}
 		steps = append(steps, s)
 	}
-	out, err := emitAll(pkgs, steps)
-	if err != nil {
-		return nil, err
+	out := map[string][]byte{}
+	for _, p := range pkgs {
+		files, err := emit.Package(p)
+		if err != nil {
+			return nil, err
+		}
+		add(out, p.Dir, files)
+	}
+	for _, s := range steps {
+		files, err := emit.Step(s)
+		if err != nil {
+			return nil, err
+		}
+		add(out, s.Dir, files)
 	}
 	name, data, err := emit.Registry(pkgs, steps)
 	if err != nil {
@@ -55,37 +65,11 @@ func Generate(fsys fs.FS) (map[string][]byte, error) {
 	return out, nil
 }
 
-// emitAll prints packages, several at a time: printing takes nearly all of the
-// generator's time, and packages share nothing that is written to.
-func emitAll(pkgs []*ir.Package, steps []*ir.StepPackage) (map[string][]byte, error) {
-	type job struct {
-		dir   string
-		print func() (map[string][]byte, error)
-		files map[string][]byte
-		err   error
+// add adds the files of a folder.
+func add(out map[string][]byte, dir string, files map[string][]byte) {
+	for name, data := range files {
+		out[path.Join(dir, name)] = data
 	}
-	var jobs []*job
-	for _, p := range pkgs {
-		jobs = append(jobs, &job{dir: p.Dir, print: func() (map[string][]byte, error) { return emit.Package(p) }})
-	}
-	for _, s := range steps {
-		jobs = append(jobs, &job{dir: s.Dir, print: func() (map[string][]byte, error) { return emit.Step(s) }})
-	}
-	var wg sync.WaitGroup
-	for _, j := range jobs {
-		wg.Go(func() { j.files, j.err = j.print() })
-	}
-	wg.Wait()
-	out := map[string][]byte{}
-	for _, j := range jobs {
-		if j.err != nil {
-			return nil, j.err
-		}
-		for name, data := range j.files {
-			out[path.Join(j.dir, name)] = data
-		}
-	}
-	return out, nil
 }
 
 // File makes the package of one schema file as it was published, of a revision
