@@ -12,7 +12,7 @@ REVTESTS    ?= ./...
 # which makes it five times as slow. Where checkers judge hundreds of servers and
 # clients, or where scripts start hundreds of processes, it looks at a part (raced
 # in these tests), and all of it is tested without.
-SEQUENTIAL := ./cmd ./cmd/mcpgen ./gen/schema ./gen/build ./gen/delta ./gen/emit ./spec/... \
+SEQUENTIAL := ./cmd ./cmd/mcpgen ./gen/... ./spec/... ./generated/mcp \
 	./conformance/catalogue ./conformance/match ./conformance/report ./conformance/result ./runtime/revision
 SAMPLED    := ./cmd/goldwire ./conformance ./conformance/check ./conformance/client ./conformance/broken
 

@@ -2,9 +2,7 @@ package mcp_test
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -194,26 +192,6 @@ func TestReportedFailures(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, problems)
 		}},
-		{"go-json-decoder-race", func(t *testing.T) {
-			// Each of these types is met here for the first time.
-			decode := []func() error{
-				first[struct{ A int }], first[struct{ A, B []string }], first[struct{ A map[string]int }],
-				first[struct{ A *struct{ B *int } }], first[struct{ A [2]struct{ C bool } }],
-			}
-			var wg sync.WaitGroup
-			errs := make(chan error, 16*len(decode))
-			for range 16 {
-				for _, f := range decode {
-					wg.Go(func() { errs <- f() })
-				}
-			}
-			wg.Wait()
-			close(errs)
-			for err := range errs {
-				var e *args.Error
-				require.True(t, err == nil || errors.As(err, &e), "%v", err)
-			}
-		}},
 		{"unicode-escape-on-write", func(t *testing.T) {
 			kept(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"n","arguments":{"s":"one\u2028two\u2029"}}}`, func(t *testing.T, out string) {
 				require.Contains(t, out, `one\u2028two\u2029`, "the spelling is the sender's")
@@ -228,9 +206,4 @@ func TestReportedFailures(t *testing.T) {
 	} {
 		t.Run(c.id, c.test)
 	}
-}
-
-func first[T any]() error {
-	_, err := args.Decode[T](wire.Raw(`{}`))
-	return err
 }

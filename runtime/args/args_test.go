@@ -2,6 +2,8 @@ package args_test
 
 import (
 	"encoding/json"
+	"errors"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -160,4 +162,31 @@ func TestEncodeIsDeterministicAndHasNoNull(t *testing.T) {
 	require.Equal(t, `{"a":2,"b":1,"c":3}`, string(got))
 	_, err = args.Encode(make(chan int))
 	require.Error(t, err)
+}
+
+// TestTypesMetAtTheSameTime holds that many goroutines may meet a type for the
+// first time at once; what reads it is made then.
+func TestTypesMetAtTheSameTime(t *testing.T) {
+	decode := []func() error{
+		first[struct{ A int }], first[struct{ A, B []string }], first[struct{ A map[string]int }],
+		first[struct{ A *struct{ B *int } }], first[struct{ A [2]struct{ C bool } }],
+	}
+	var wg sync.WaitGroup
+	errs := make(chan error, 16*len(decode))
+	for range 16 {
+		for _, f := range decode {
+			wg.Go(func() { errs <- f() })
+		}
+	}
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		var e *args.Error
+		require.True(t, err == nil || errors.As(err, &e), "%v", err)
+	}
+}
+
+func first[T any]() error {
+	_, err := args.Decode[T](wire.Raw(`{}`))
+	return err
 }

@@ -1,4 +1,4 @@
-package jsonrpc_test
+package dial_test
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func oldTools(call func(context.Context, *v20251125.CallToolParams) (*v20251125.
 			return &v20251125.ListToolsResult{Tools: []v20251125.Tool{}}, nil
 		},
 		CallTool: call,
-		Options:  jsonrpc.Options{Logger: quiet},
+		Options:  quiet,
 	}
 }
 
@@ -67,7 +67,7 @@ func newTools(call func(context.Context, *v20260728.CallToolParams) (*v20260728.
 			return &v20260728.ListToolsResult{Tools: []v20260728.Tool{}}, nil
 		},
 		CallTool: call,
-		Options:  jsonrpc.Options{Logger: quiet},
+		Options:  quiet,
 	}
 }
 
@@ -328,7 +328,8 @@ func TestNobodyListens(t *testing.T) {
 	remote := servedOld(t, s, v20251125.Client{})
 	_, err := remote.CallTool(t.Context(), &v20251125.CallToolParams{Name: "x"})
 	require.NoError(t, err)
-	require.Equal(t, 1, count(remote.Conn(), jsonrpc.UnknownNotification))
+	stats := remote.Conn().Stats()
+	require.EqualValues(t, 1, stats.Count(jsonrpc.UnknownNotification))
 }
 
 // TestServeThatCannotBind: whoever is at the other end hears at once that nobody
