@@ -69,7 +69,7 @@ func (o *outgoing) read(d *wire.Dec) error {
 }
 
 func (o *outgoing) readParams(d *wire.Dec) error {
-	member, about := NameMember(o.method), keptMember(o.method) // the method came first in what we write
+	member, about := nameMember(o.method), keptMember(o.method) // the method came first in what we write
 	if err := d.ObjBegin(); err != nil {
 		return err
 	}

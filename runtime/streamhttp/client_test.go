@@ -353,7 +353,7 @@ func TestClientHeaders(t *testing.T) {
 			require.Equal(t, []string{"2026-07-28"}, m.Header["Mcp-Protocol-Version"])
 			require.Equal(t, []string{m.Method}, m.Header["Mcp-Method"])
 			require.Empty(t, m.Header["Mcp-Session-Id"])
-			require.NoError(t, CheckMethodHeaders(m.Header, m.Method, m.Params))
+			require.NoError(t, checkMethodHeaders(m.Header, m.Method, m.Params.Get))
 			if m.Method == "server/discover" || m.Method == "tools/list" {
 				require.Empty(t, m.Header["Mcp-Name"])
 			}

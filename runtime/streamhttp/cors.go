@@ -20,12 +20,12 @@ import (
 // the handler judges them. No cookies are asked for. Specification: the Fetch
 // standard, CORS protocol.
 func CORS(next http.Handler, allowedOrigins []string) http.Handler {
-	return &cors{next: next, guard: &Handler{origin: originSet(allowedOrigins)}}
+	return &cors{next: next, guard: NewGuard(allowedOrigins, nil)}
 }
 
 type cors struct {
 	next  http.Handler
-	guard *Handler
+	guard *Guard
 }
 
 // exposed are the response headers that clients read.

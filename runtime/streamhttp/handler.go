@@ -141,8 +141,7 @@ type Handler struct {
 	err    error                       // of the binder
 	born   time.Time
 	log    *slog.Logger
-	hosts  map[string]bool
-	origin map[string]bool // nil: those of this machine
+	guard  *Guard
 	params paramTables
 
 	draining atomic.Bool
@@ -190,7 +189,7 @@ func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
 	if h.log = h.o.Logger; h.log == nil {
 		h.log = slog.Default()
 	}
-	h.hosts, h.origin = hostSet(h.o.AllowedHosts), originSet(h.o.AllowedOrigins)
+	h.guard = NewGuard(h.o.AllowedOrigins, h.o.AllowedHosts)
 	if h.ch, h.err = jsonrpc.Bind(b); h.err == nil {
 		h.probe()
 	}
@@ -347,13 +346,12 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request) (o *outlet) {
 func (h *Handler) admitted(w http.ResponseWriter, r *http.Request) bool {
 	var status int
 	var e *jsonrpc.Error
+	foreign := h.guard.Check(r)
 	switch {
 	case h.o.MaxRequests > 0 && h.requests.Load() > int64(h.o.MaxRequests):
 		status, e = http.StatusServiceUnavailable, jsonrpc.NewError(jsonrpc.CodeOverloaded, "too many requests in progress")
-	case !h.originAllowed(r):
-		status, e = http.StatusForbidden, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Origin: not allowed")
-	case !h.hostAllowed(r):
-		status, e = http.StatusForbidden, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Host: not allowed at a loopback address")
+	case foreign != nil:
+		status, e = http.StatusForbidden, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, foreign.Error())
 	case h.err != nil:
 		status, e = http.StatusInternalServerError, jsonrpc.NewError(jsonrpc.CodeInternalError, "internal error")
 	case h.draining.Load() && r.Method != http.MethodDelete:

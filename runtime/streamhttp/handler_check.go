@@ -6,9 +6,7 @@ import (
 	"io"
 	"maps"
 	"mime"
-	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,61 +16,6 @@ import (
 	"github.com/goldwire/goldwire/runtime/revision"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
-
-func hostSet(names []string) map[string]bool {
-	set := map[string]bool{}
-	for _, n := range names {
-		set[strings.ToLower(n)] = true
-	}
-	return set
-}
-
-func originSet(origins []string) map[string]bool {
-	if origins == nil {
-		return nil
-	}
-	return hostSet(origins)
-}
-
-// originAllowed holds Origin against what is allowed, on its own: a page
-// whose name was made to resolve to this machine sends a Host that agrees with
-// its Origin.
-func (h *Handler) originAllowed(r *http.Request) bool {
-	values := r.Header["Origin"]
-	if len(values) == 0 {
-		return true
-	}
-	if len(values) > 1 {
-		return false
-	}
-	if h.origin != nil {
-		return h.origin["*"] || h.origin[strings.ToLower(values[0])]
-	}
-	u, err := url.Parse(values[0])
-	return err == nil && u.Scheme != "" && loopbackName(u.Hostname())
-}
-
-// hostAllowed holds Host against what is allowed at a loopback address.
-func (h *Handler) hostAllowed(r *http.Request) bool {
-	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	if !ok || !at.IP.IsLoopback() {
-		return true
-	}
-	name := r.Host
-	if i := strings.LastIndexByte(name, ':'); i >= 0 && strings.IndexByte(name[i:], ']') < 0 {
-		name = name[:i]
-	}
-	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
-	return loopbackName(name) || h.hosts["*"] || h.hosts[strings.ToLower(name)]
-}
-
-func loopbackName(name string) bool {
-	if name == "127.0.0.1" || strings.EqualFold(name, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(name)
-	return ip != nil && ip.IsLoopback()
-}
 
 // acceptance is what a client's Accept lists.
 type acceptance struct{ json, events, lines bool }

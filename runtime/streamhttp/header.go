@@ -91,11 +91,11 @@ func looksEncoded(s string) bool {
 
 func clipValue(s string) string { return s[:min(len(s), 200)] }
 
-// NameMember is the member of a method's params that Mcp-Name repeats, "" for a
+// nameMember is the member of a method's params that Mcp-Name repeats, "" for a
 // method without that header. Specification:
 // basic/transports/streamable-http#standard-request-headers (2026-07-28), and for
 // the methods of tasks their extension, io.modelcontextprotocol/tasks.
-func NameMember(method string) string {
+func nameMember(method string) string {
 	switch method {
 	case "tools/call", "prompts/get":
 		return "name"
@@ -107,14 +107,10 @@ func NameMember(method string) string {
 	return ""
 }
 
-// CheckMethodHeaders holds the headers Mcp-Method and Mcp-Name of a request
-// against its body. Errors are *HeaderError. A body without the member that
-// Mcp-Name repeats is not judged: its params are what is wrong.
-func CheckMethodHeaders(h http.Header, method string, params wire.Raw) error {
-	return checkMethodHeaders(h, method, params.Get)
-}
-
-// checkMethodHeaders finds the members of the params by get.
+// checkMethodHeaders holds the headers Mcp-Method and Mcp-Name of a request
+// against its body, whose params have the members that get finds. Errors are
+// *HeaderError. A body without the member that Mcp-Name repeats is not judged: its
+// params are what is wrong.
 func checkMethodHeaders(h http.Header, method string, get func(member string) wire.Raw) error {
 	got, err := oneValue(h, HeaderMethod)
 	if err != nil {
@@ -123,7 +119,7 @@ func checkMethodHeaders(h http.Header, method string, get func(member string) wi
 	if got != method {
 		return &HeaderError{HeaderMethod, fmt.Sprintf("%q, but the body's method is %q", clipValue(got), clipValue(method))}
 	}
-	member := NameMember(method)
+	member := nameMember(method)
 	if member == "" {
 		return nil
 	}
@@ -179,7 +175,7 @@ type AnnotationError struct {
 
 // Error names the place and the rule.
 func (e *AnnotationError) Error() string {
-	return fmt.Sprintf("x-mcp-header at %s: %s", e.Path, e.Reason)
+	return fmt.Sprintf("x-mcp-header at %s: %s", clipValue(e.Path), e.Reason)
 }
 
 const (

@@ -86,7 +86,7 @@ func TestCheckMethodHeaders(t *testing.T) {
 		{"a body without name is not judged", "tools/call", `{}`, http.Header{"Mcp-Method": {"tools/call"}}, ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			err := CheckMethodHeaders(c.h, c.method, wire.Raw(c.params))
+			err := checkMethodHeaders(c.h, c.method, wire.Raw(c.params).Get)
 			if c.want == "" {
 				require.NoError(t, err)
 				return
