@@ -11,6 +11,9 @@ fuzz() {
 	status=0
 	go test "$1" -run '^$' -fuzz "^$2\$" -fuzztime "$time" -fuzzminimizetime 10x >"$log" 2>&1 || status=$?
 	cat "$log"
+	if [ "$status" != 0 ]; then # go may have said nothing, as when the disk is full
+		echo "go test $1 -fuzz $2: status $status; $(df -Ph "${TMPDIR:-/tmp}" | awk 'NR==2 {print $4}') of disk are free"
+	fi
 	return "$status"
 }
 
