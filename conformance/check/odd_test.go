@@ -2,7 +2,11 @@ package check_test
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -121,4 +125,76 @@ func TestHandshakeThatTakesLongIsWaitedFor(t *testing.T) {
 	for id, v := range judge(t, s, "2025-06-18") {
 		require.NotContains(t, []result.Verdict{result.Fail, result.Blocked}, v.Verdict, "%s: %s %s\n%s", id, v.Observed, v.Reason, frames(v))
 	}
+}
+
+// TestOddServersOverHTTPAreNotBlamed is TestOddServersAreNotBlamed for what
+// shows over Streamable HTTP.
+func TestOddServersOverHTTPAreNotBlamed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		rev   string
+		wrap  func(next http.Handler) http.Handler
+		tells []string
+	}{
+		"answers to a batch one by one": {rev: "2025-03-26", wrap: oneByOne},
+		"refusals of no type":           {rev: "2025-06-18", wrap: typeless, tells: []string{"http-answer-media"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var told []string
+			for id, v := range driveHTTP(t, &checktest.HTTP{Wrap: tt.wrap}, target{}, tt.rev, true, check.Probes()).verdicts() {
+				switch v.Verdict {
+				case result.Pass, result.NotObserved, result.NotApplicable:
+				case result.Warn:
+					told = append(told, id)
+				default:
+					require.Fail(t, "a correct server does not pass", "%s %s: want %s, got %s; %s\n%s", v.Verdict, id, v.Expected, v.Observed, v.Reason, frames(v))
+				}
+			}
+			require.Equal(t, tt.tells, told)
+		})
+	}
+}
+
+// oneByOne answers batches by a stream that has an event for each member.
+func oneByOne(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if err != nil || !bytes.HasPrefix(body, []byte("[")) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		got := httptest.NewRecorder()
+		next.ServeHTTP(got, r)
+		maps.Copy(w.Header(), got.Header())
+		answers := wire.Raw(got.Body.Bytes())
+		if answers.Kind() != wire.KindArray {
+			w.WriteHeader(got.Code)
+			_, _ = w.Write(answers)
+			return
+		}
+		w.Header().Del("Content-Length")
+		w.Header().Set("Content-Type", "text/event-stream")
+		for a := range answers.Elems() {
+			_, _ = fmt.Fprintf(w, "data: %s\n\n", a)
+		}
+	})
+}
+
+// typeless leaves out of refusals what their bodies are.
+func typeless(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(&typelessWriter{w}, r)
+	})
+}
+
+type typelessWriter struct{ http.ResponseWriter }
+
+func (w *typelessWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *typelessWriter) WriteHeader(status int) {
+	if status >= 400 {
+		w.Header()["Content-Type"] = nil
+	}
+	w.ResponseWriter.WriteHeader(status)
 }

@@ -33,8 +33,18 @@ func streamChecks() []Check {
 					if x.answer() == nil && (!x.good() || x.Trace.givenUp(x)) {
 						return
 					}
+					const want = "application/json or text/event-stream as Content-Type"
 					media := x.media()
-					c.right(x, media == mediaJSON || media == mediaStream, "application/json or text/event-stream as Content-Type", x.says()+", Content-Type "+or(media, "none"))
+					switch {
+					case media == mediaJSON || media == mediaStream:
+						c.Saw()
+					case !x.good() && !c.Modern():
+						// The status refuses it, and what the body is then is left
+						// open.
+						c.odd(x, want, x.says()+", Content-Type "+or(media, "none"))
+					default:
+						c.wrong(x, want, x.says()+", Content-Type "+or(media, "none"))
+					}
 				})
 			},
 		},
