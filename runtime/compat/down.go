@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	step "github.com/goldwire/goldwire/generated/mcp/step20260728"
 	older "github.com/goldwire/goldwire/generated/mcp/v20251125"
@@ -44,8 +45,8 @@ func (d *down) serve() older.Server {
 		ResourcesListChanged: s.ResourcesListChanged,
 		ToolsListChanged:     s.ToolsListChanged,
 		Experimental:         s.Experimental,
-		Unknown:              unknown(asNewer, s.Unknown),
-		UnknownNotification:  s.UnknownNotification,
+		Unknown:              unknown(newer.Methods, asNewer, s.Unknown),
+		UnknownNotification:  unknownNote(newer.Methods, s.UnknownNotification),
 		Options:              s.Options,
 		Hub:                  s.Hub,
 
@@ -86,14 +87,39 @@ func (d *down) serve() older.Server {
 	return out
 }
 
-// unknown lets the handler of other methods see its client as it sees it in all.
-func unknown(as *jsonrpc.As, f func(context.Context, string, wire.Raw) (wire.Raw, error)) func(context.Context, string, wire.Raw) (wire.Raw, error) {
+// unknown is the handler of unknown methods of a server or client, for another
+// revision than its own, whose methods are given: what that names is not unknown to
+// it, but not a method here. It sees its peer as it does everywhere; as is nil where
+// it has none.
+func unknown(own []jsonrpc.Method, as *jsonrpc.As, f func(context.Context, string, wire.Raw) (wire.Raw, error)) func(context.Context, string, wire.Raw) (wire.Raw, error) {
 	if f == nil {
 		return nil
 	}
 	return func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
-		return f(jsonrpc.WithPeer(ctx, as, nil), method, params)
+		if names(own, method) {
+			return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "method not found: "+method)
+		}
+		if as != nil {
+			ctx = jsonrpc.WithPeer(ctx, as, nil)
+		}
+		return f(ctx, method, params)
 	}
+}
+
+// unknownNote is the same for notifications.
+func unknownNote(own []jsonrpc.Method, f func(context.Context, string, wire.Raw)) func(context.Context, string, wire.Raw) {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, method string, params wire.Raw) {
+		if !names(own, method) {
+			f(ctx, method, params)
+		}
+	}
+}
+
+func names(methods []jsonrpc.Method, name string) bool {
+	return slices.ContainsFunc(methods, func(m jsonrpc.Method) bool { return m.Name == name })
 }
 
 func notFound(uri string) *jsonrpc.Error {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,6 +18,7 @@ import (
 	"github.com/goldwire/goldwire/runtime/compat"
 	"github.com/goldwire/goldwire/runtime/jsonl"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/wire"
 )
 
 // served serves a server on an in-memory pipe for the rest of the test.
@@ -282,4 +284,63 @@ func TestCodesOfErrors(t *testing.T) {
 		}
 		require.NoError(t, server.Close())
 	})
+}
+
+// TestMethodsOfAnotherRevisionAreNotFound: what the revision of a server has and
+// that of its client has not is no method there, and nothing for the handler of
+// unknown methods.
+func TestMethodsOfAnotherRevisionAreNotFound(t *testing.T) {
+	only := func(methods, others []jsonrpc.Method) (out []string) {
+		for _, m := range methods {
+			if !m.Notification && m.FromClient && !slices.ContainsFunc(others, func(o jsonrpc.Method) bool { return o.Name == m.Name }) {
+				out = append(out, m.Name)
+			}
+		}
+		return out
+	}
+	notFound := jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "")
+	for _, c := range []struct {
+		name    string
+		methods []string // of the server's revision only
+		meta    string
+		server  func(unknown func(context.Context, string, wire.Raw) (wire.Raw, error)) jsonrpc.Binder
+		connect func(ctx context.Context, d jsonrpc.Dialer) (*jsonrpc.Conn, error)
+	}{
+		{"older", only(v20251125.Methods, v20260728.Methods), askable, func(f func(context.Context, string, wire.Raw) (wire.Raw, error)) jsonrpc.Binder {
+			s := callingServer()
+			s.Unknown = f
+			return s
+		}, func(ctx context.Context, d jsonrpc.Dialer) (*jsonrpc.Conn, error) {
+			s, err := v20260728.Connect(ctx, d, v20260728.Client{})
+			return s.Conn(), err
+		}},
+		{"newer", only(v20260728.Methods, v20251125.Methods), `"_meta":{}`, func(f func(context.Context, string, wire.Raw) (wire.Raw, error)) jsonrpc.Binder {
+			s := roundsServer(nil)
+			s.Unknown = f
+			return s
+		}, func(ctx context.Context, d jsonrpc.Dialer) (*jsonrpc.Conn, error) {
+			s, err := v20251125.Connect(ctx, d, v20251125.Client{})
+			return s.Conn(), err
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var heard notes
+				conn, err := c.connect(t.Context(), served(t, compat.Server(c.server(func(_ context.Context, method string, _ wire.Raw) (wire.Raw, error) {
+					heard.add(method)
+					return wire.Raw("{}"), nil
+				}))))
+				require.NoError(t, err)
+				require.NotEmpty(t, c.methods)
+				for _, method := range c.methods {
+					_, err := jsonrpc.CallRaw(t.Context(), conn, method, wire.Raw(`{`+c.meta+`}`))
+					require.ErrorIs(t, err, notFound, method)
+				}
+				_, err = jsonrpc.CallRaw(t.Context(), conn, "x/y", wire.Raw(`{`+c.meta+`}`))
+				require.NoError(t, err)
+				require.Equal(t, []string{"x/y"}, heard.all())
+				require.NoError(t, conn.Close(t.Context()))
+			})
+		})
+	}
 }

@@ -70,8 +70,8 @@ func upClient(c older.Client) newer.Client {
 		SamplingContext:     c.SamplingContext,
 		SamplingTools:       c.SamplingTools,
 		Experimental:        c.Experimental,
-		Unknown:             c.Unknown,
-		UnknownNotification: c.UnknownNotification,
+		Unknown:             unknown(older.Methods, nil, c.Unknown),
+		UnknownNotification: unknownNote(older.Methods, c.UnknownNotification),
 		Options:             c.Options,
 		Tasks:               true, // calls that do not ask for one wait for its end
 
@@ -101,8 +101,8 @@ func downClient(l *listening) older.Client {
 		SamplingContext:     c.SamplingContext,
 		SamplingTools:       c.SamplingTools,
 		Experimental:        c.Experimental,
-		Unknown:             c.Unknown,
-		UnknownNotification: c.UnknownNotification,
+		Unknown:             unknown(newer.Methods, nil, c.Unknown),
+		UnknownNotification: unknownNote(newer.Methods, c.UnknownNotification),
 		Options:             c.Options,
 
 		Elicit:        clientFunc(older.MethodElicitationCreate, step.UpgradeElicitParams, c.Elicit, step.DowngradeElicitResult),

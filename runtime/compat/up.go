@@ -46,8 +46,7 @@ func (u *up) serve() newer.Server {
 		ResourcesSubscribe:   s.Subscribe != nil,
 		ToolsListChanged:     s.ToolsListChanged,
 		Experimental:         s.Experimental,
-		Unknown:              s.Unknown,
-		UnknownNotification:  s.UnknownNotification,
+		UnknownNotification:  unknownNote(older.Methods, s.UnknownNotification),
 		Options:              s.Options,
 		Hub:                  s.Hub,
 
@@ -60,9 +59,11 @@ func (u *up) serve() newer.Server {
 		ReadResource:          upFunc(u, newer.MethodResourcesRead, func(p *newer.ReadResourceParams) inputs { return inputs{p.RequestState, p.InputResponses} }, step.DowngradeReadResourceParams, s.ReadResource, step.UpgradeReadResourceResult),
 		CallTool:              upFunc(u, newer.MethodToolsCall, func(p *newer.CallToolParams) inputs { return inputs{p.RequestState, p.InputResponses} }, step.DowngradeCallToolParams, s.CallTool, step.UpgradeCallToolResult),
 	}
+	var as *jsonrpc.As
 	if u.keeper != nil {
-		out.Unknown = unknown(u.keeper.asOlder, s.Unknown)
+		as = u.keeper.asOlder
 	}
+	out.Unknown = unknown(older.Methods, as, s.Unknown)
 	if info, err := step.UpgradeImplementation(&s.Info, nil); err == nil {
 		out.Info = *info
 	}
