@@ -32,10 +32,10 @@ type taken struct {
 	used      int    // how much of block is taken
 	blockNext int    // the size of the next block
 
-	bools  []bool
-	strs   []string
-	ints   []int64
-	floats []float64
+	bools  slab[bool]
+	strs   slab[string]
+	ints   slab[int64]
+	floats slab[float64]
 
 	names nameSet // of owner, when it has many members
 	owner *Members
@@ -536,8 +536,19 @@ func cut(s []byte) string {
 // slabMax is the most variables of one type that share memory.
 const slabMax = 64
 
-// nextSlab returns how many variables the slab after one of n has: the first is on its own.
-func nextSlab(n int) int { return min(max(1, 4*n), slabMax) }
+// slab is the memory that variables of one type share. The first is on its own, and the next slab has four times as many.
+type slab[T any] []T
+
+// hold returns a variable that holds v.
+func (s *slab[T]) hold(v T) *T {
+	if len(*s) == cap(*s) {
+		*s = make([]T, 0, min(max(1, 4*cap(*s)), slabMax))
+	}
+	n := len(*s)
+	*s = (*s)[:n+1]
+	(*s)[n] = v
+	return &(*s)[n]
+}
 
 // StrPtr reads an optional string: nil if null comes, which peers send for an absent member. Such variables of one message
 // share memory, at most 64 of them.
@@ -549,13 +560,7 @@ func (d *Dec) StrPtr() (*string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(d.strs) == cap(d.strs) {
-		d.strs = make([]string, 0, nextSlab(cap(d.strs)))
-	}
-	n := len(d.strs)
-	d.strs = d.strs[:n+1]
-	d.strs[n] = v
-	return &d.strs[n], nil
+	return d.strs.hold(v), nil
 }
 
 // BoolPtr is Bool for an optional member, by the rules of StrPtr.
@@ -567,13 +572,7 @@ func (d *Dec) BoolPtr() (*bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(d.bools) == cap(d.bools) {
-		d.bools = make([]bool, 0, nextSlab(cap(d.bools)))
-	}
-	n := len(d.bools)
-	d.bools = d.bools[:n+1]
-	d.bools[n] = v
-	return &d.bools[n], nil
+	return d.bools.hold(v), nil
 }
 
 // IntPtr is Int for an optional member, or one whose type allows null, by the rules of StrPtr.
@@ -585,13 +584,7 @@ func (d *Dec) IntPtr() (*int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(d.ints) == cap(d.ints) {
-		d.ints = make([]int64, 0, nextSlab(cap(d.ints)))
-	}
-	n := len(d.ints)
-	d.ints = d.ints[:n+1]
-	d.ints[n] = v
-	return &d.ints[n], nil
+	return d.ints.hold(v), nil
 }
 
 // FloatPtr is Float for an optional member, by the rules of StrPtr.
@@ -603,13 +596,7 @@ func (d *Dec) FloatPtr() (*float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(d.floats) == cap(d.floats) {
-		d.floats = make([]float64, 0, nextSlab(cap(d.floats)))
-	}
-	n := len(d.floats)
-	d.floats = d.floats[:n+1]
-	d.floats[n] = v
-	return &d.floats[n], nil
+	return d.floats.hold(v), nil
 }
 
 // Raw reads any value as it is written. It is checked in full and aliases the buffer.
