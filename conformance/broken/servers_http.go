@@ -430,7 +430,7 @@ var httpMutants = map[string]httpMutant{
 	"http-last-event-id-ignored": {wire: instead(func(w http.ResponseWriter, r *http.Request, body string) bool {
 		return r.Header.Get("Last-Event-Id") != "" && writeError(w, 400, idOf(body), -32600)
 	})},
-	"http-get-405":    {wire: status(405, 404, func(r *http.Request, _ string) bool { return r.Method == http.MethodGet })},
+	"http-get-405":    {wire: status(405, 200, func(r *http.Request, _ string) bool { return r.Method == http.MethodGet })},
 	"http-delete-405": {wire: status(405, 200, func(r *http.Request, _ string) bool { return r.Method == http.MethodDelete })},
 	"http-old-transport": {make: modernOnly, wire: instead(func(w http.ResponseWriter, r *http.Request, _ string) bool {
 		return r.URL.Path == "/sse" && write(w, 200, "text/event-stream", "event: endpoint\ndata: /messages\n\n")

@@ -43,6 +43,7 @@ type carried struct {
 	session bool   // the request named a session
 	resumes string // the event after which it takes up a stream again, "" for none
 	get     bool   // it is a GET
+	foreign bool   // it is a GET of another address: its stream is that of another transport
 	closed  int    // line by which the client closed it; -1
 
 	gathered *Exchange // of so many events
@@ -65,8 +66,10 @@ func (t *Trace) takeCarried(i int) *carried {
 	name, value, named := e.Header()
 	switch e.Kind {
 	case transcript.KindRequest:
-		method, _, _ := e.Request()
+		method, target, _ := e.Request()
 		x.get = method == "GET"
+		endpoint := t.path()
+		x.foreign = x.get && t.Transport == catalogue.HTTP && endpoint != "" && target != endpoint
 	case transcript.KindStatus:
 		x.status = e.Status()
 	case transcript.KindEnd:
@@ -102,8 +105,8 @@ func (t *Trace) takeCarried(i int) *carried {
 
 // messages takes a body or an event of the exchange and reports whether it is
 // a message, or was meant to be one: what stands in a stream under another name
-// is none, nor is an empty event, a text, a page, or what a GET brings that
-// opens no stream.
+// is none, nor is an empty event, a text, a page, what a GET brings that opens
+// no stream, or what the stream of another transport says unasked.
 func (x *carried) messages(f *Frame) bool {
 	if !f.FromServer {
 		x.request = f
@@ -112,6 +115,8 @@ func (x *carried) messages(f *Frame) bool {
 	name := x.event
 	x.event = ""
 	switch {
+	case x.foreign && f.Kind != KindResponse:
+		return false
 	case x.media == "text/event-stream":
 		if name != "" && name != "message" || f.Kind == KindBlank {
 			return false

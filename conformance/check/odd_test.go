@@ -137,6 +137,8 @@ func TestOddServersOverHTTPAreNotBlamed(t *testing.T) {
 	}{
 		"answers to a batch one by one": {rev: "2025-03-26", wrap: oneByOne},
 		"refusals of no type":           {rev: "2025-06-18", wrap: typeless, tells: []string{"http-answer-media"}},
+		"a log on the old transport":    {rev: "2026-07-28", wrap: greeting},
+		"GET and DELETE of old clients": {rev: "2026-07-28", wrap: sessionless},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -178,6 +180,33 @@ func oneByOne(next http.Handler) http.Handler {
 		for a := range answers.Elems() {
 			_, _ = fmt.Fprintf(w, "data: %s\n\n", a)
 		}
+	})
+}
+
+// greeting has the old transport beside the new one, with a stream that begins
+// with a log message nobody asked for.
+func greeting(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || r.URL.Path != checktest.PathSSE {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "event: endpoint\ndata: /messages?id=1\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"welcome\"}}\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+}
+
+// sessionless refuses what is no POST by the status that older clients get who
+// name no session.
+func sessionless(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && r.URL.Path == checktest.PathMCP {
+			http.Error(w, "no session", http.StatusBadRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -130,12 +130,12 @@ func modernHTTPChecks() []Check {
 		{
 			ID: "http-session-id-ignored", Title: "a session id changes nothing", Layer: Bytes,
 			Requirements: []string{"modern/http-session-id-ignored"},
-			Judge:        func(c *Case) { c.normal("http/session-id", "a result, whatever Mcp-Session-Id says") },
+			Judge:        func(c *Case) { c.asPlain("http/session-id", "header-form/plain") },
 		},
 		{
 			ID: "http-last-event-id-ignored", Title: "a last event id changes nothing", Layer: Bytes,
 			Requirements: []string{"modern/http-last-event-id-ignored"},
-			Judge:        func(c *Case) { c.normal("http/last-event-id", "a result, whatever Last-Event-ID says") },
+			Judge:        func(c *Case) { c.asPlain("http/last-event-id", "header-form/plain") },
 		},
 		{
 			ID: "http-get-405", Title: "GET is answered by 405", Layer: Bytes,
@@ -144,7 +144,7 @@ func modernHTTPChecks() []Check {
 				for _, x := range c.stepExchanges("http/get") {
 					// A server of both eras may have a stream for older clients.
 					if x.step() == "http/get" && c.heard(x) {
-						c.right(x, x.Status == http.StatusMethodNotAllowed, "status 405", x.says())
+						c.notAllowed(x)
 					}
 				}
 			},
@@ -155,7 +155,7 @@ func modernHTTPChecks() []Check {
 			Judge: func(c *Case) {
 				for _, x := range c.stepExchanges("http/delete") {
 					if c.heard(x) {
-						c.right(x, x.Status == http.StatusMethodNotAllowed, "status 405", x.says())
+						c.notAllowed(x)
 					}
 				}
 			},
@@ -233,15 +233,6 @@ func modernHTTPChecks() []Check {
 	}
 }
 
-// normal judges that the requests of a step were served.
-func (c *Case) normal(step, expected string) {
-	for _, x := range c.stepExchanges(step) {
-		if c.heard(x) {
-			c.right(x, x.served(), expected, x.says())
-		}
-	}
-}
-
 // dual reports whether the server has handshakes, too.
 func (c *Case) dual() bool {
 	for _, t := range append(c.Offers[:len(c.Offers):len(c.Offers)], c.traces...) {
@@ -252,6 +243,16 @@ func (c *Case) dual() bool {
 		}
 	}
 	return false
+}
+
+// notAllowed judges the answer to a method that this revision does not use. A
+// server of both eras has it for older clients, and refuses it as for them.
+func (c *Case) notAllowed(x *Exchange) {
+	if c.dual() && x.Status >= 400 && x.Status != http.StatusMethodNotAllowed {
+		c.NotApplicable("the server serves older clients too, and refuses it")
+		return
+	}
+	c.right(x, x.Status == http.StatusMethodNotAllowed, "status 405", x.says())
 }
 
 // pointsAway reports whether a stream named the address of the old transport.
