@@ -109,7 +109,7 @@ func newLink(c carrier, o Options, client bool) *link {
 	l := &link{o: o, c: c, client: client, readEnd: make(chan struct{}), done: make(chan struct{}), wake: make(chan struct{}, 1)}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.in = newLines(c.r, o.maxMessage())
-	l.out = &writer{w: c.w, try: tryWriterOf(c.w), limit: o.maxOutgoing(), stall: o.stall(), fail: l.writeFailed}
+	l.out = &writer{w: c.w, try: tryWriterOf(c.w), limit: o.maxOutgoing(), stall: o.stall(), fail: l.ended}
 	return l
 }
 
@@ -157,8 +157,6 @@ func (l *link) ended(err error) {
 		l.r.Closed(err)
 	})
 }
-
-func (l *link) writeFailed(err error) { l.ended(err) }
 
 // Close writes what is left, ends the carrier and releases everything. A
 // second call waits for the first.

@@ -28,10 +28,7 @@ func (c *Conn) receiveBatch(ctx context.Context, ex Exchange, data []byte, heade
 	} else {
 		rules, _ = revision.For(revision.Latest)
 	}
-	limit := c.o.MaxInFlight
-	if limit <= 0 {
-		limit = defaultInFlight
-	}
+	limit := c.o.maxInFlight()
 	var elems []wire.Raw
 	for e := range raw.Elems() {
 		if len(elems) == limit {

@@ -149,10 +149,7 @@ func (c *Conn) beginFor(ctx context.Context, method string, result wire.Decoder,
 	if err := ctx.Err(); err != nil {
 		return nil, &CallError{Method: method, Stage: StageQueue, Err: ContextError(ctx)}
 	}
-	limit := c.o.MaxInFlight
-	if limit <= 0 {
-		limit = defaultInFlight
-	}
+	limit := c.o.maxInFlight()
 	var expired <-chan time.Time
 	for waited := false; ; waited = true {
 		c.mu.Lock()
@@ -540,7 +537,7 @@ func (c *Conn) giveUpLocked(w *call) bool {
 // sendCancelled tells the peer that a call was given up. Specification:
 // basic/utilities/cancellation, basic/patterns/cancellation (2026-07-28).
 func (c *Conn) sendCancelled(w *call, reason string) {
-	if w.method == methodInitialize || c.rules.CloseCancels && w.in == nil || !w.sent.Load() {
+	if w.method == methodInitialize || !w.sent.Load() {
 		return
 	}
 	if m := w.o.message; m != nil && m.Cancelled != nil && m.Cancelled() {
@@ -946,10 +943,10 @@ func (c *Conn) relayProgress(w *call, token ID) bool {
 // in params the peer's progress goes to whoever made the request, and when that
 // is cancelled so is the call.
 //
-// Errors: ErrNoPeer when c is nil, *Error (Remote) when the peer answered with one, *NotAdvertisedError,
-// *DirectionError, *StateError, *TimeoutError, and *CallError for all that is
-// about the carrier, the answer's shape, a bound (wrapping *OverloadError) or
-// the caller's context.
+// Errors: ErrNoPeer when c is nil, *Error (Remote) when the peer answered with one,
+// *NotAdvertisedError, *DirectionError, *StateError, *TimeoutError, and *CallError
+// for all that is about the carrier, the answer's shape, a bound (wrapping
+// *OverloadError) or the caller's context.
 func CallTyped[R, P any, PR interface {
 	*R
 	wire.Decoder
@@ -1030,8 +1027,8 @@ func callRaw(ctx context.Context, c *Conn, method string, params wire.Raw) (wire
 	return w.raw, nil
 }
 
-// Ping asks the peer for a sign of life (basic/utilities/ping). Revisions without ping fail with a
-// *DirectionError.
+// Ping asks the peer for a sign of life (basic/utilities/ping). Revisions without
+// ping fail with a *DirectionError.
 func (c *Conn) Ping(ctx context.Context) error {
 	if svc := c.Service(); svc != nil && !svc.rules.Ping {
 		return &DirectionError{Method: methodPing, Revision: svc.o.Revision, Side: c.side}

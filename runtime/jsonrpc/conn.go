@@ -405,9 +405,8 @@ func (c *Conn) Closed(err error) {
 
 // Drain lets running calls and handlers end, refuses new ones, and then closes
 // the connection. Subscriptions are ended, those of the peer with their result.
-// It waits at
-// most as long as ctx and Options.DrainTimeout allow, then cancels what runs
-// and returns the context's error.
+// It waits at most as long as ctx and Options.DrainTimeout allow, then cancels what
+// runs and returns the context's error.
 func (c *Conn) Drain(ctx context.Context) error {
 	if c == nil {
 		return nil

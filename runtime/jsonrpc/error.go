@@ -337,9 +337,9 @@ type ResultError interface {
 // ArgumentError is an error about the arguments of a call, which whoever made
 // the call can mend; *args.Error is one. A handler of tools/call that returns
 // one (wrapped or not, but not in an *Error) is answered as its revision wants:
-// from 2025-11-25 on with a result that has isError and the error's text, so that the model reads it, before that
-// with InvalidParams. Other handlers always answer with that. Specification:
-// server/tools, error handling.
+// from 2025-11-25 on with a result that has isError and the error's text, so that
+// the model reads it, before that with InvalidParams. Other handlers always answer
+// with that. Specification: server/tools, error handling.
 type ArgumentError interface {
 	error
 	// InvalidParams is the error as an answer, with CodeInvalidParams. The

@@ -116,9 +116,6 @@ type Carrier interface {
 
 // CarrierRules is what a carrier does by itself.
 type CarrierRules struct {
-	// CloseCancels: ending a call's context tells the peer that it is
-	// cancelled, so that no notifications/cancelled is sent.
-	CloseCancels bool
 	// Outlives: the end of the peer's input is not the end of the peer.
 	Outlives bool
 	// CallStreams: each call has a stream of its own, on which its answer

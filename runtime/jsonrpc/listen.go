@@ -347,10 +347,7 @@ func (c *Conn) prepareListen(in *inbound, params wire.Raw) *Error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	limit := c.o.MaxInFlight
-	if limit <= 0 {
-		limit = defaultInFlight
-	}
+	limit := c.o.maxInFlight()
 	if c.streams >= limit {
 		return &Error{Code: CodeOverloaded, Message: "too many subscriptions", Data: overloadData}
 	}

@@ -14,9 +14,10 @@ const (
 
 // note is one notification, or one piece of progress, on its way to a handler.
 type note struct {
-	seq  uint64
-	size int
-	run  func()
+	seq    uint64
+	method string
+	size   int
+	run    func()
 }
 
 // queue hands notifications to their handlers, in order, on a goroutine of its
@@ -66,24 +67,24 @@ func (q *queue) put(method string, size int, run func()) {
 		q.mu.Unlock()
 		return
 	}
-	dropped := 0
+	var dropped []string
 	for len(q.notes)-q.head >= limit || q.bytes > 0 && q.bytes+size > maxQueueBytes {
 		q.bytes -= q.notes[q.head].size
+		dropped = append(dropped, q.notes[q.head].method)
 		q.notes[q.head] = note{}
 		q.head++
-		dropped++
 	}
 	if q.head > 0 && q.head >= len(q.notes)/2 {
 		q.notes = append(q.notes[:0], q.notes[q.head:]...)
 		q.head = 0
 	}
 	q.seq++
-	q.notes = append(q.notes, note{seq: q.seq, size: size, run: run})
+	q.notes = append(q.notes, note{seq: q.seq, method: method, size: size, run: run})
 	q.bytes += size
 	start := !q.running
 	q.running = true
 	q.mu.Unlock()
-	for range dropped {
+	for _, method := range dropped {
 		q.c.ev.note(Event{Kind: DroppedNotification, Method: method}, nil)
 	}
 	if start {

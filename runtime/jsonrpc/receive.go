@@ -722,10 +722,7 @@ func (c *Conn) admit(env *envelope) *Error {
 
 // register counts a request among the running ones.
 func (c *Conn) register(in *inbound) *Error {
-	limit := c.o.MaxInFlight
-	if limit <= 0 {
-		limit = defaultInFlight
-	}
+	limit := c.o.maxInFlight()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.inflight.get(in.id) != nil {

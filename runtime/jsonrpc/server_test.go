@@ -704,6 +704,33 @@ func TestNotificationsAreOrdered(t *testing.T) {
 	})
 }
 
+// TestDroppedNotificationIsNamed: the event is about the notification that gave
+// way, not about the one that came.
+func TestDroppedNotificationIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var dropped []string
+		free := make(chan struct{})
+		svc := jsonrpc.NewService(jsonrpc.ServiceOptions{Revision: oldRevision, Options: jsonrpc.Options{MaxQueuedNotifications: 2, Logger: quiet, Events: []func(jsonrpc.Event){func(e jsonrpc.Event) {
+			if e.Kind == jsonrpc.DroppedNotification {
+				dropped = append(dropped, e.Method)
+			}
+		}}}})
+		jsonrpc.HandleRequest(svc, "initialize", func(context.Context, *oldParams) (*raw, error) { return rawOf(`{}`), nil })
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			jsonrpc.HandleNotification(svc, "notifications/"+name, func(context.Context, *oldParams) error { <-free; return nil })
+		}
+		p := newTap(t, svc, jsonrpc.ServerSide)
+		p.talk(sayInit, `< {"jsonrpc":"2.0","id":1,"result":{}}`, sayReady)
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			p.push(`{"jsonrpc":"2.0","method":"notifications/` + name + `"}`)
+			synctest.Wait()
+		}
+		require.Equal(t, []string{"notifications/b", "notifications/c"}, dropped)
+		close(free)
+		synctest.Wait()
+	})
+}
+
 // TestHub: change notifications go to the connections, updates to those that
 // subscribed to the resource or one above it.
 func TestHub(t *testing.T) {

@@ -23,6 +23,10 @@ type Binder interface {
 // Chooser picks the service that answers a frame, before its params are
 // decoded. A *Service chooses itself. Choose is called on the goroutine that
 // read the frame, concurrently for concurrent frames.
+//
+// One that chooses among several services may have two more methods: Options()
+// Options is what its connections keep to, the zero value without it; Revisions()
+// []string is what a VersionError names as ours.
 type Chooser interface {
 	// Choose returns the service for f; nil means none, and the frame is
 	// answered with CodeMethodNotFound. c remembers the service of its
@@ -152,8 +156,7 @@ type Options struct {
 	// before it cancels them. nil means 10 s, 0 does not wait.
 	DrainTimeout *time.Duration
 	// Logger gets panics, errors of handlers that the peer does not hear of, and,
-	// at debug level, what the connection survives; nil is
-	// slog.Default().
+	// at debug level, what the connection survives; nil is slog.Default().
 	Logger *slog.Logger
 	// Events are told what a connection survives. They are called in order,
 	// one at a time, off the reading goroutine; a slow or panicking one harms
@@ -171,6 +174,14 @@ type Options struct {
 	// Outgoing wraps the calls that are made on the connection, the first
 	// outermost. The handshake does not pass.
 	Outgoing []Middleware
+}
+
+// maxInFlight is MaxInFlight, or its default.
+func (o *Options) maxInFlight() int {
+	if o.MaxInFlight > 0 {
+		return o.MaxInFlight
+	}
+	return defaultInFlight
 }
 
 // Service answers the requests and notifications of one revision on one side.
@@ -316,8 +327,9 @@ func (s *Service) Choose(*Conn, *Peek) *Service { return s }
 
 // HandleRequest registers the handler of a request. A nil f registers nothing.
 // Params that are absent reach f as an empty value, unless the method table
-// says that they are required; f never gets nil. The handler owns what it gets; raw values in it alias the
-// one message and stay valid. The result may be shared: it is only read.
+// says that they are required; f never gets nil. The handler owns what it gets;
+// raw values in it alias the one message and stay valid. The result may be shared:
+// it is only read.
 func HandleRequest[P, R any, PP interface {
 	*P
 	wire.Decoder

@@ -378,10 +378,10 @@ func (h *Handler) done() {
 }
 
 // Shutdown lets the requests in progress end and refuses new ones with 503, and
-// those whose body does not come within two seconds. It
-// ends subscriptions with their result, sessions and their streams. When ctx
-// ends first it cancels what runs and returns its error. The HTTP server in
-// front is shut down after it, since it would wait for the streams.
+// those whose body does not come within two seconds. It ends subscriptions with
+// their result, sessions and their streams. When ctx ends first it cancels what
+// runs and returns its error. The HTTP server in front is shut down after it,
+// since it would wait for the streams.
 func (h *Handler) Shutdown(ctx context.Context) error {
 	h.draining.Store(true)
 	h.mu.Lock()
