@@ -2,6 +2,7 @@ package replay
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/goldwire/goldwire/conformance/match"
@@ -171,11 +172,11 @@ func turns(rec *transcript.Recording) []*turn {
 	return out
 }
 
-// meaning is a message without its ids and what says only who speaks, members in
-// alphabetical order.
-func meaning(v wire.Raw) []byte { return appendMeaning(nil, v, "") }
+// meaning is a message without its ids, what says only who speaks, and the
+// members at the paths of besides; members in alphabetical order.
+func meaning(v wire.Raw, besides ...string) []byte { return appendMeaning(nil, v, "", besides) }
 
-func appendMeaning(b []byte, v wire.Raw, path string) []byte {
+func appendMeaning(b []byte, v wire.Raw, path string, besides []string) []byte {
 	switch v.Kind() {
 	case wire.KindObject:
 		members := map[string]wire.Raw{}
@@ -187,7 +188,7 @@ func appendMeaning(b []byte, v wire.Raw, path string) []byte {
 			if strings.Contains(name, "/") {
 				at = path + `["` + name + `"]`
 			}
-			if !idPath(at) && (!onlyVolatile(at, e) || e.Kind() != wire.KindObject) {
+			if !idPath(at) && !slices.Contains(besides, at) && (!onlyVolatile(at, e) || e.Kind() != wire.KindObject) {
 				members[name] = e
 			}
 		}
@@ -201,7 +202,7 @@ func appendMeaning(b []byte, v wire.Raw, path string) []byte {
 				b = append(b, ',')
 			}
 			b = append(wire.AppendString(b, name), ':')
-			b = appendMeaning(b, members[name], at)
+			b = appendMeaning(b, members[name], at, besides)
 		}
 		return append(b, '}')
 	case wire.KindArray:
@@ -210,7 +211,7 @@ func appendMeaning(b []byte, v wire.Raw, path string) []byte {
 			if b[len(b)-1] != '[' {
 				b = append(b, ',')
 			}
-			b = appendMeaning(b, e, path+"[]")
+			b = appendMeaning(b, e, path+"[]", besides)
 		}
 		return append(b, ']')
 	case wire.KindString:

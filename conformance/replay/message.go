@@ -36,6 +36,7 @@ const (
 	pathRequestID    = "params.requestId"
 	pathToken        = "params.progressToken"
 	pathAskToken     = "params._meta.progressToken"
+	pathCaps         = `params._meta["io.modelcontextprotocol/clientCapabilities"]`
 	metaSubscription = "io.modelcontextprotocol/subscriptionId"
 	pathSubParams    = `params._meta["` + metaSubscription + `"]`
 	pathSubResult    = `result._meta["` + metaSubscription + `"]`
@@ -182,7 +183,7 @@ func sameMoment(a, b wire.Raw) bool {
 	return true
 }
 
-// found is what a message that matches tells: kept only then.
+// found is what a message tells that matches, or comes in the place of one.
 type found struct {
 	id, goldenID       wire.Raw
 	token, goldenToken wire.Raw
@@ -230,7 +231,7 @@ func (x *ids) same(m *message, f *found) func(path string, want, got wire.Raw) (
 	}
 }
 
-// keep remembers what a matched message told.
+// keep remembers what a message told.
 func (x *ids) keep(f *found) {
 	if f.goldenID != nil {
 		x.theirs[key(f.goldenID)] = f.id.Clone()

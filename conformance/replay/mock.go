@@ -18,16 +18,17 @@ import (
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
-// CodeUnrecorded is the code of the error by which a Mock answers a request
-// that its recording does not have.
+// CodeUnrecorded is the code of the error by which a Mock and Options.Client
+// answer a request that the recording does not have.
 const CodeUnrecorded = 1
 
 // Mock is the server of a recording, for any client: it answers each request as
 // the recording does, in whatever order the requests come.
 //
 // A request is the same as a recorded one when its method and params are, but
-// for what says who speaks and for ids and tokens, which are those of the
-// client in what it is sent. The handshake is always the same. Of several
+// for what says who speaks and what it is capable of, and for ids and tokens,
+// which are those of the client in what it is sent. The handshake is always the
+// same. Of several
 // recorded requests that are the same the first answers first, and the last one
 // again when there are no more. A request that is sent again with the answers
 // to an input_required belongs to the one before it, whatever the answers are.
@@ -121,7 +122,7 @@ func NewMock(rec *transcript.Recording, redacted bool) (*Mock, error) {
 				if msg.class != request && msg.class != notification {
 					continue
 				}
-				core, err := pattern(meaning(v), m.literal)
+				core, err := pattern(meaning(v, pathCaps), m.literal)
 				if err != nil {
 					return nil, fmt.Errorf("event %d, %s: %w", i, short(e.Line()), err)
 				}
@@ -179,7 +180,7 @@ func (m *Mock) same(e *entry, v wire.Raw) error {
 	if e.msg.method == "initialize" || e.msg.method == "server/discover" {
 		return nil
 	}
-	return e.core.Match(meaning(v), match.Options{Bindings: m.bound})
+	return e.core.Match(meaning(v, pathCaps), match.Options{Bindings: m.bound})
 }
 
 // choose finds the entry for a message, or says why there is none.
@@ -261,10 +262,7 @@ func (m *Mock) take(ctx context.Context, v wire.Raw, sink func(line []byte, last
 	m.mu.Unlock()
 	if e == nil {
 		if msg.class == request {
-			b := append([]byte(`{"jsonrpc":"2.0","id":`), c.id...)
-			b = append(b, fmt.Sprintf(`,"error":{"code":%d,"message":`, CodeUnrecorded)...)
-			b = wire.AppendString(b, "goldwire replay: "+err.Error())
-			sink(append(b, "}}"...), true)
+			sink(unrecorded(c.id, err), true)
 		}
 		return
 	}
@@ -273,6 +271,13 @@ func (m *Mock) take(ctx context.Context, v wire.Raw, sink func(line []byte, last
 			return
 		}
 	}
+}
+
+// unrecorded is the error for a request that the recording does not have.
+func unrecorded(id wire.Raw, why error) []byte {
+	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	b = append(b, fmt.Sprintf(`,"error":{"code":%d,"message":`, CodeUnrecorded)...)
+	return append(wire.AppendString(b, "goldwire replay: "+why.Error()), "}}"...)
 }
 
 // say sends one line, and waits for the reply to a request.

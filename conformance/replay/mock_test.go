@@ -222,3 +222,14 @@ func TestMockRefusesABodyThatIsTooLong(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
 	require.Contains(t, w.Body.String(), "longer than 64 MiB")
 }
+
+// What a client is capable of is in its handshake, which is always the same, or in
+// each request.
+func TestMockTakesClientsOfAnyCapabilities(t *testing.T) {
+	ask := func(id, caps string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + caps + `}}}`
+	}
+	got, tally := mocked(t, "> "+ask("1", `{"roots":{"listChanged":true}}`)+"\n< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n", ask("7", "{}"))
+	require.Equal(t, []string{`{"jsonrpc":"2.0","id":7,"result":{}}`}, got)
+	require.Zero(t, tally.Missed)
+}

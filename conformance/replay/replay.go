@@ -94,7 +94,7 @@ func (o Options) Server(ctx context.Context, rec *transcript.Recording, l Link) 
 }
 
 // Client plays the '<' lines of a transcript to a client and matches its '>'
-// lines. At the end the client's input is closed, unless the transcript has
+// lines. A request that the transcript does not have is answered by an error. At the end the client's input is closed, unless the transcript has
 // the client close first ("! eof >"). For the error see Server.
 func (o Options) Client(ctx context.Context, rec *transcript.Recording, l Link) (*Outcome, error) {
 	return o.play(ctx, rec, l, transcript.ToClient)
@@ -182,8 +182,9 @@ type player struct {
 	ids     *ids
 	bound   match.Bindings
 
-	golden *transcript.Recording
-	extras []extraLine
+	golden  *transcript.Recording
+	extras  []extraLine
+	unasked [][]byte // answers to requests of a client that the transcript does not have
 
 	quiet   bool // a notification did not come
 	closed  bool // we closed our direction
@@ -421,6 +422,7 @@ func (p *player) run(ctx context.Context) {
 			continue
 		}
 		p.take(s)
+		p.refuse(ctx)
 		if p.eof && len(p.pending) > 0 {
 			p.missing(errors.New("the peer closed its output"))
 			return
@@ -511,6 +513,19 @@ func (p *player) close() {
 		_ = p.tap.Close()
 		_ = p.link.CloseWrite()
 	}
+}
+
+// refuse answers what a client asks besides, or it would wait.
+func (p *player) refuse(ctx context.Context) {
+	for _, line := range p.unasked {
+		line = append(line, '\n')
+		_, _ = p.tap.Write(line)
+		if err := p.write(ctx, line, carried{}); err != nil {
+			p.stop(-1, "", err)
+			break
+		}
+	}
+	p.unasked = nil
 }
 
 var element = regexp.MustCompile(`^\[(\d+)\]\.?`)
@@ -694,19 +709,20 @@ func (p *player) take(s seen) {
 	}
 }
 
-// extra reports a line that the transcript does not have.
-func (p *player) extra(s seen, m message, err error) {
+// extra reports a line that the transcript does not have, unless it is allowed.
+func (p *player) extra(s seen, m message, err error) (reported bool) {
 	if p.o.AllowExtra != nil && p.o.AllowExtra(m.method) {
-		return
+		return false
 	}
 	if len(p.extras) == maxExtra {
 		if !p.stopped {
 			p.stop(-1, "", fmt.Errorf("the peer says more than the transcript has, %d times so far", maxExtra))
 		}
-		return
+		return false
 	}
 	p.problem(Problem{Kind: Extra, Event: -1, Seen: s.index, Got: s.event.Line(), Err: err})
 	p.extras = append(p.extras, extraLine{at: min(max(p.pos, p.burst), len(p.steps)), event: s.event})
+	return true
 }
 
 // fits reports whether w could be the line for m.
@@ -750,6 +766,11 @@ func (p *player) matchOne(s seen, v wire.Raw, m message) {
 		p.settle(best)
 		best.came = true
 		best.now = p.updated(best, s, v, m)
+		if best.pattern != nil { // what it is called by is the same, whatever else differs
+			var f found
+			_ = best.pattern.Match(v, p.matching(&m, &f))
+			p.ids.keep(&f)
+		}
 		p.problem(Problem{Kind: Mismatch, Event: best.event, Golden: best.line, Seen: s.index, Got: s.event.Line(), Err: bestErr})
 		return
 	}
@@ -777,7 +798,10 @@ func (p *player) matchOne(s seen, v wire.Raw, m message) {
 			return
 		}
 	}
-	p.extra(s, m, p.whyExtra(&m))
+	why := p.whyExtra(&m)
+	if p.extra(s, m, why) && m.class == request && p.mine == transcript.ToClient {
+		p.unasked = append(p.unasked, unrecorded(v.Get("id"), why))
+	}
 }
 
 // whyExtra says what is known about a line that nothing waits for.
@@ -815,11 +839,16 @@ func (p *player) compare(w *want, s seen, v wire.Raw, m message) error {
 		return nil
 	}
 	var f found
-	err := w.pattern.Match(v, match.Options{Bindings: p.bound, Special: p.ids.same(&m, &f), Volatile: onlyVolatile})
+	err := w.pattern.Match(v, p.matching(&m, &f))
 	if err == nil {
 		p.ids.keep(&f)
 	}
 	return err
+}
+
+// matching are the options of a match, which tells f.
+func (p *player) matching(m *message, f *found) match.Options {
+	return match.Options{Bindings: p.bound, Special: p.ids.same(m, f), Volatile: onlyVolatile}
 }
 
 // settle takes a want off the list of those awaited.

@@ -278,6 +278,40 @@ func TestANotificationThatDoesNotComeIsNotWaitedForLong(t *testing.T) {
 	require.Nil(t, o.Updated)
 }
 
+// A client that asks for more than the transcript has gets an answer, or it would
+// wait for one.
+func TestAClientIsRefusedWhatTheTranscriptDoesNotHave(t *testing.T) {
+	var heard []string
+	o := play(t, asClientPeer, Options{}, "> {\"id\":1,\"method\":\"ping\"}\n< {\"id\":1,\"result\":{}}\n", func(rw io.ReadWriteCloser) {
+		sc := bufio.NewScanner(rw)
+		for _, ask := range []string{`{"id":"a","method":"server/discover"}`, `{"id":2,"method":"ping"}`} {
+			_, _ = io.WriteString(rw, ask+"\n")
+			if sc.Scan() {
+				heard = append(heard, sc.Text())
+			}
+		}
+		_ = rw.Close()
+	})
+	require.Equal(t, []Kind{Extra}, kinds(o))
+	require.Equal(t, []string{
+		`{"jsonrpc":"2.0","id":"a","error":{"code":1,"message":"goldwire replay: the transcript has no server/discover here"}}`,
+		`{"id":2,"result":{}}`,
+	}, heard)
+}
+
+// A request that differs from the transcript's is answered all the same, by its
+// own id.
+func TestAClientThatAsksOtherwiseIsAnswered(t *testing.T) {
+	var heard string
+	o := play(t, asClientPeer, Options{}, "> {\"id\":1,\"method\":\"ping\"}\n< {\"id\":1,\"result\":{}}\n", func(rw io.ReadWriteCloser) {
+		_, _ = io.WriteString(rw, `{"id":"mine","method":"ping","params":{"x":1}}`+"\n")
+		heard, _ = bufio.NewReader(rw).ReadString('\n')
+		_ = rw.Close()
+	})
+	require.Equal(t, []Kind{Mismatch}, kinds(o))
+	require.Equal(t, `{"id":"mine","result":{}}`+"\n", heard)
+}
+
 func TestReplayRecordsWhatHappened(t *testing.T) {
 	o := play(t, asServerPeer, Options{Recorder: transcript.RecorderOptions{Untimed: true}}, `revision: 2025-11-25
 requirement: legacy/ping-answered

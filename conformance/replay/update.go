@@ -21,7 +21,7 @@ func (p *player) updated(w *want, s seen, v wire.Raw, m message) []byte {
 		return s.event.Data
 	}
 	var f found
-	return w.pattern.Update(v, match.Options{Bindings: p.bound, Special: p.ids.same(&m, &f), Volatile: onlyVolatile})
+	return w.pattern.Update(v, p.matching(&m, &f))
 }
 
 // update is the transcript with the peer's lines as they came now: what did
