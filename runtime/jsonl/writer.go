@@ -88,10 +88,7 @@ func (w *writer) waitRoom(ctx context.Context, n int, stop <-chan struct{}) erro
 		if w.err != nil || w.fits(n) {
 			return w.err
 		}
-		if w.room == nil {
-			w.room = make(chan struct{})
-		}
-		room := w.room
+		room := w.full()
 		if !w.busy { // nobody is making room
 			w.busy = true
 			go w.drain()
@@ -282,10 +279,7 @@ func (w *writer) stream(ctx context.Context, write func(io.Writer) error) error 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for w.busy && w.err == nil {
-		if w.room == nil {
-			w.room = make(chan struct{})
-		}
-		room := w.room
+		room := w.full()
 		w.mu.Unlock()
 		var err error
 		select {
@@ -363,6 +357,15 @@ func (w *writer) keep(out []byte) {
 	}
 }
 
+// full is the channel that is closed when bytes have left. w.mu is held.
+func (w *writer) full() chan struct{} {
+	if w.room == nil {
+		w.room = make(chan struct{})
+	}
+	return w.room
+}
+
+// wakeRoom tells those who wait that bytes have left. w.mu is held.
 func (w *writer) wakeRoom() {
 	if w.room != nil {
 		close(w.room)
@@ -400,10 +403,7 @@ func (w *writer) settle(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for w.err == nil && len(w.buf)+w.writing > 0 {
-		if w.room == nil {
-			w.room = make(chan struct{})
-		}
-		room := w.room
+		room := w.full()
 		w.mu.Unlock()
 		select {
 		case <-room:
