@@ -259,7 +259,10 @@ func headerChecks() []Check {
 			ID: "header-param-unknown", Title: "an Mcp-Param header that no tool knows is no reason to refuse", Layer: Bytes,
 			Requirements: []string{"modern/xhdr-unrecognised-ignored"},
 			Judge: func(c *Case) {
-				c.normal("header-form/unknown-param", "a result, as no tool knows the header")
+				c.asPlain("header-form/unknown-param", "header-form/plain")
+				for _, m := range namedMethods {
+					c.asPlain("header-form/unknown-param-"+m.area, "header-form/plain-"+m.area)
+				}
 			},
 		},
 		{

@@ -305,3 +305,19 @@ func httpSteps(t *testing.T) map[string]map[string]bool {
 	}
 	return made
 }
+
+// TestRefusedAnywayIsNoFaultOfAHeader holds that what a server refuses without
+// an odd header as well is not put down to that header.
+func TestRefusedAnywayIsNoFaultOfAHeader(t *testing.T) {
+	refusing := checktest.Server{Output: func(_ *conn, r *request, a string) string {
+		if r != nil && (r.Method == "resources/read" || r.Method == "tools/list") {
+			return errorLine(r, -32603, "no")
+		}
+		return a
+	}}
+	d := driveHTTP(t, &checktest.HTTP{Server: refusing}, target{}, "2026-07-28", false, check.Probes())
+	all := d.verdicts()
+	for _, id := range []string{"header-param-unknown", "http-session-id-ignored", "http-last-event-id-ignored"} {
+		require.Equal(t, result.Pass, all[id].Verdict, "%s: %s; %s", id, all[id].Observed, all[id].Reason)
+	}
+}
