@@ -130,6 +130,10 @@ func (b *Bridge) converter(ctx context.Context, one bool, client mcp.Client, f f
 	if !one {
 		client.LoggingMessage = c.log
 	}
+	// What is to be heard of it is asked for; the clients hear it by the server's Hub.
+	client.ToolListChanged = func(context.Context, *mcp.ToolListChangedParams) error { return nil }
+	client.PromptListChanged = func(context.Context, *mcp.PromptListChangedParams) error { return nil }
+	client.ResourceListChanged = func(context.Context, *mcp.ResourceListChangedParams) error { return nil }
 	client.Options = b.options()
 	client.Options.Incoming = []jsonrpc.Middleware{b.losses.heard}
 	if !one {

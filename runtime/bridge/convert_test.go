@@ -222,6 +222,34 @@ func TestNewServerServesOlderClients(t *testing.T) {
 		}
 		require.Equal(t, Stats{Sessions: 1}, b.Stats())
 		require.Equal(t, 1, strings.Count(log.String(), "result.tools[].icons"), "a loss is logged once: %s", log.String())
+		require.Equal(t, 1, strings.Count(log.String(), "lost in conversion"), "%s", log.String())
+	})
+}
+
+// TestOlderClientHearsOfANewServer holds that a session hears of changes that a
+// server without sessions tells only those who ask, and that a method which that
+// server does not know is not found, though it is told nothing of who asks.
+func TestOlderClientHearsOfANewServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		newer := newServer()
+		newer.ToolsListChanged, newer.Hub = true, new(jsonrpc.Hub)
+		d, _ := between(t, newer, Options{})
+		heard := make(chan struct{}, 1)
+		server, err := v20241105.Connect(t.Context(), d, v20241105.Client{Info: v20241105.Implementation{Name: "c", Version: "1"},
+			ToolListChanged: func(context.Context, *v20241105.ToolListChangedParams) error {
+				heard <- struct{}{}
+				return nil
+			}})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, server.Close()) }()
+		require.True(t, server.ToolsListChanged)
+		synctest.Wait() // until the session is told of
+		newer.Hub.ToolsListChanged(t.Context())
+		<-heard
+		for _, params := range []wire.Raw{nil, wire.Raw(`{"a":1}`)} {
+			_, err = jsonrpc.CallRaw(t.Context(), server.Conn(), "x/y", params)
+			require.ErrorIs(t, err, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, ""))
+		}
 	})
 }
 

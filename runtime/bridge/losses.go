@@ -20,10 +20,11 @@ type losses struct {
 const maxLosses = 1000 // that are told apart; further ones are not logged
 
 // add logs a loss unless it was logged before. Which element of a list it is in
-// makes no difference. What a request of the stateless revision says of its client
-// and its round is none: sessions say it with initialize, or by other requests.
+// makes no difference. What messages of the stateless revision say of their client,
+// their server and their round is none: sessions say it with initialize, or by other
+// requests.
 func (l *losses) add(loss wire.Loss) {
-	if strings.Contains(loss.Path, `params._meta["`+metaPrefix) || strings.HasSuffix(loss.Path, " params.inputResponses") || strings.HasSuffix(loss.Path, " params.requestState") {
+	if strings.Contains(loss.Path, ` params._meta["`+metaPrefix) || strings.Contains(loss.Path, ` result._meta["`+metaPrefix) || strings.HasSuffix(loss.Path, " params.inputResponses") || strings.HasSuffix(loss.Path, " params.requestState") {
 		return
 	}
 	loss.Path = placeless(loss.Path)

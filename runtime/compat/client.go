@@ -82,7 +82,7 @@ func (c *clients) bridge(ctx context.Context, conn *jsonrpc.Conn, own string, op
 	case v20251125.Revision:
 		server, err = v20251125.Join(ctx, conn, *c.v20251125)
 	default:
-		r = &remote{watched: map[string]*jsonrpc.Subscription{}}
+		r = &remote{client: *c.v20260728, watched: map[string]*jsonrpc.Subscription{}}
 		r.server, err = v20260728.Join(ctx, conn, *c.v20260728)
 		server = r.server
 	}
@@ -101,16 +101,15 @@ func (c *clients) bridge(ctx context.Context, conn *jsonrpc.Conn, own string, op
 	o = jsonrpc.LocalOptions{Server: ch.(*jsonrpc.Service), Below: conn}
 	if r != nil {
 		if r.server.Server.GetTask == nil { // it has no tasks, and need not hear with each request that we know them
-			m := *c.v20260728
-			m.Tasks = false
-			capabilities := m.Capabilities()
-			conn.SetMetadata(jsonrpc.Metadata{ProtocolVersion: v20260728.Revision, ClientInfo: &m.Info, ClientCapabilities: &capabilities})
+			r.client.Tasks = false
+			capabilities := r.client.Capabilities()
+			conn.SetMetadata(jsonrpc.Metadata{ProtocolVersion: v20260728.Revision, ClientInfo: &r.client.Info, ClientCapabilities: &capabilities})
 		}
 		o.Ping = func(ctx context.Context) error {
 			_, err := r.server.Discover(ctx, new(v20260728.DiscoverParams))
 			return err
 		}
-		r.listen(ctx, c.v20260728)
+		r.listen(ctx)
 	}
 	if open != nil && u != nil {
 		open.server, open.conn = u, conn

@@ -253,6 +253,7 @@ func holds(watched, uri string) bool {
 // remote is a server of 2026-07-28 that a client of 2025-11-25 calls.
 type remote struct {
 	server *newer.RemoteServer
+	client newer.Client // that each request names
 
 	mu      sync.Mutex
 	level   string                           // that the client set
@@ -278,7 +279,25 @@ func (r *remote) fill(out *older.Server) {
 	if r.server.ResourcesSubscribe {
 		out.Subscribe, out.Unsubscribe = r.subscribe, r.unsubscribe
 	}
+	out.Unknown = r.saying(out.Unknown)
 	out.RootsListChanged = func(context.Context, *older.RootsListChangedParams) error { return nil } // it asks anew each time
+}
+
+// saying adds to the params of unknown methods what each request of 2026-07-28 says
+// of its client (basic/index, request metadata).
+func (r *remote) saying(f func(context.Context, string, wire.Raw) (wire.Raw, error)) func(context.Context, string, wire.Raw) (wire.Raw, error) {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
+		if k := params.Kind(); k == wire.KindNone || k == wire.KindObject {
+			said := newer.RequestMeta{ProtocolVersion: newer.Revision, ClientInfo: &r.client.Info, ClientCapabilities: r.client.Capabilities()}
+			for name, v := range wire.Raw(said.AppendJSON(nil)).Members() {
+				params = withMeta(params, name, v)
+			}
+		}
+		return f(ctx, method, params)
+	}
 }
 
 // subscribe listens to one resource.
@@ -338,7 +357,8 @@ const (
 // listen keeps a subscription open for the changes of lists that the client wants
 // to hear of and the server tells of, as long as the connection lasts. It returns
 // when the first attempt has been made.
-func (r *remote) listen(ctx context.Context, c *newer.Client) {
+func (r *remote) listen(ctx context.Context) {
+	c := &r.client
 	on := func(flag bool, f bool) *bool {
 		if flag && f {
 			return new(true)

@@ -123,16 +123,17 @@ func taskOf(r *newer.GetTaskResult) *older.GetTaskResult {
 	return &older.GetTaskResult{CreatedAt: r.CreatedAt, LastUpdatedAt: r.LastUpdatedAt, Status: older.TaskStatus(r.Status), TaskID: r.TaskID, TTL: r.TTLMs, PollInterval: r.PollIntervalMs, StatusMessage: r.StatusMessage}
 }
 
-// withMeta adds a member to the _meta of a result, unless it is there.
-func withMeta(result wire.Raw, name string, value wire.Raw) wire.Raw {
+// withMeta is an object with a member in its _meta, in the place of one that is
+// there.
+func withMeta(object wire.Raw, name string, value wire.Raw) wire.Raw {
 	b := []byte{'{'}
-	for n, v := range result.Members() {
+	for n, v := range object.Members() {
 		if n != "_meta" {
 			b = append(wire.AppendRaw(append(wire.AppendString(b, n), ':'), v), ',')
 		}
 	}
 	b = append(b, `"_meta":{`...)
-	for n, v := range result.Get("_meta").Members() {
+	for n, v := range object.Get("_meta").Members() {
 		if n != name {
 			b = append(wire.AppendRaw(append(wire.AppendString(b, n), ':'), v), ',')
 		}
