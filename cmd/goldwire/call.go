@@ -53,10 +53,10 @@ An interrupt cancels the call at the server.
 
 Exit status: 0 there is a result; 1 the server answered with an error, or with a
 result that says isError or asks for input; 2 the command line makes no sense; 3
-the server could not be started or reached, speaks no common revision, stayed
-silent for --timeout, or ended before it had answered; 5 interrupted, or the
-result could not be printed. A list that the server does not advertise is not
-asked for, with status 1.`,
+the server could not be started or reached, refuses the handshake or speaks no
+common revision, stayed silent for --timeout, or ended before it had answered; 5
+interrupted, or the result could not be printed. A list that the server does not
+advertise is not asked for, with status 1.`,
 		Example: `  goldwire call --tools -- npx -y @modelcontextprotocol/server-everything
   goldwire call http://localhost:8080/mcp tools/call '{"name":"echo","arguments":{"message":"hi"}}'
   echo '{"uri":"file:///a"}' | goldwire call resources/read - -- ./my-server`,
@@ -187,6 +187,11 @@ func (c *caller) say(line string) {
 	fmt.Fprintln(c.errs, line)
 }
 
+// sayError prints an error that the server answered with.
+func (c *caller) sayError(e *jsonrpc.Error) {
+	c.say(oneLine(append(e.AppendJSON([]byte(`{"error":`)), '}')))
+}
+
 // Request refuses what the server asks, but for ping.
 func (c *caller) Request(ctx context.Context) (jsonrpc.Answer, error) {
 	p := jsonrpc.PeerOf(ctx)
@@ -236,6 +241,14 @@ func (clientInfo) AppendJSON(b []byte) []byte {
 // ask connects to the server, calls it, and returns the result.
 func (c *caller) ask(ctx context.Context, d jsonrpc.Dialer, q query) (wire.Raw, error) {
 	conn, err := compat.DialRevisions(ctx, d, c.clients()...)
+	if e, ok := err.(*jsonrpc.Error); ok && e.Remote {
+		c.sayError(e)
+		what := "the handshake"
+		if c.f.revision != "" {
+			what += " of " + c.f.revision
+		}
+		return nil, &exitError{exitTarget, fmt.Errorf("%s: %w", what, err)}
+	}
 	if err != nil {
 		return nil, cmp.Or(ended(ctx), err)
 	}
@@ -362,7 +375,7 @@ func (c *caller) failure(ctx context.Context, err error) error {
 		return exit
 	}
 	if e, ok := err.(*jsonrpc.Error); ok && e.Remote {
-		c.say(oneLine(append(e.AppendJSON([]byte(`{"error":`)), '}')))
+		c.sayError(e)
 		return &exitError{exitBroken, err}
 	}
 	return &exitError{exitTarget, err}

@@ -58,8 +58,10 @@ no check in common, or the recordings no message.`,
 				texts[i], wires[i] = b, bytes.HasPrefix(b, []byte("goldwire-transcript:"))
 			}
 			switch {
-			case wires[0] != wires[1]:
-				return &exitError{exitUsage, errors.New("one of them is a recording and the other is not")}
+			case wires[0] && !wires[1]:
+				return &exitError{exitUsage, fmt.Errorf("%s is a recording and %s is none", args[0], args[1])}
+			case wires[1] && !wires[0]:
+				return &exitError{exitUsage, fmt.Errorf("%s is a recording and %s is none", args[1], args[0])}
 			case wires[0]:
 				return diffRecordings(cmd.OutOrStdout(), format, args, texts)
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -54,7 +55,6 @@ it: legacy/tools-unknown-tool, tools-*.`,
 	fl.BoolVar(&f.uncovered, "uncovered", false, "only what no check judges on one side or in one revision, with the reason")
 	fl.BoolVar(&f.summary, "summary", false, "count them by revision and side instead of listing them")
 	fl.BoolVar(&f.json, "json", false, "write JSON")
-	cmd.MarkFlagsMutuallyExclusive("covered", "uncovered")
 	return cmd
 }
 
@@ -83,6 +83,9 @@ func (f *requirementsFlags) entries(patterns []string) ([]check.Entry, error) {
 		if !matched {
 			return nil, fmt.Errorf("no requirement %q: goldwire requirements lists them", pat)
 		}
+	}
+	if f.covered && f.uncovered {
+		return nil, errors.New("--covered and --uncovered leave nothing: want one of them")
 	}
 	if f.revision != "" && !slices.Contains(check.Revisions(), f.revision) {
 		return nil, fmt.Errorf("--revision %s: no such revision; there are %s", f.revision, strings.Join(check.Revisions(), ", "))

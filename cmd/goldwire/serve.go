@@ -41,7 +41,7 @@ input when they have the same key, the contents of a file of at least 16 bytes.`
 		Example: `  goldwire serve
   goldwire serve --http :8080
   goldwire serve --http 0.0.0.0:8080 --sse`,
-		Args: cobra.NoArgs,
+		Args: wants(0, 0, "no argument: goldwire serve is the server itself"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.sse && o.addr == "" {
 				return &exitError{exitUsage, errors.New("--sse needs --http")}
@@ -58,6 +58,9 @@ input when they have the same key, the contents of a file of at least 16 bytes.`
 				err = serveHTTP(ctx, server, o, cmd.ErrOrStderr())
 			} else {
 				err = jsonrpc.Serve(ctx, jsonl.Stdio(), server)
+			}
+			if _, ok := errors.AsType[*exitError](err); ok {
+				return err
 			}
 			if err != nil && !errors.Is(err, context.Canceled) {
 				return &exitError{exitNoResult, err}
@@ -99,7 +102,7 @@ const sseDrain = 10 * time.Second
 func serveHTTP(ctx context.Context, server jsonrpc.Binder, o serveOptions, out io.Writer) error {
 	l, err := streamhttp.Listen(ctx, o.addr)
 	if err != nil {
-		return err
+		return &exitError{exitUsage, fmt.Errorf("--http: %w", err)}
 	}
 	mux := http.NewServeMux()
 	fmt.Fprintf(out, "serving at http://%s/mcp\n", l.Addr())
