@@ -143,7 +143,10 @@ func (c chooser) Options() jsonrpc.Options { return c.b.options() }
 // says, or by the handshake.
 func (c chooser) Choose(conn *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Service {
 	if f.SaysItAll() {
-		version, _ := f.Params().Get("_meta").Get(metaVersion).Str()
+		version, named := f.Params().Get("_meta").Get(metaVersion).Str()
+		if !named { // over HTTP it would be refused for the header that it lacks then
+			return c.b.judge
+		}
 		if s := c.b.services[version]; s != nil && s.Rules().Stateless {
 			return s
 		}

@@ -332,7 +332,7 @@ func (c *converter) request(ctx context.Context) (jsonrpc.Answer, error) {
 	}
 	e := &errand{in: in, front: ctx}
 	ex := &wayBack{errand: e, reply: make(chan jsonrpc.Frame, 1)}
-	in.conn.Receive(context.WithValue(ctx, errandKey{}, e), ex, jsonrpc.Frame{Data: p.Message(), Owned: true, Header: p.Header()}, false)
+	in.conn.Receive(context.WithValue(ctx, errandKey{}, e), ex, jsonrpc.Frame{Data: p.Message(), Owned: true, Header: p.Header()})
 	var f jsonrpc.Frame
 	select {
 	case f = <-ex.reply:
@@ -373,7 +373,7 @@ func (c *converter) notification(ctx context.Context) {
 		}
 		msg = m.rewrite(nil, func(member) jsonrpc.ID { return x.token })
 	}
-	in.conn.Receive(ctx, noWayBack{}, jsonrpc.Frame{Data: msg, Owned: true, Header: p.Header()}, false)
+	in.conn.Receive(ctx, noWayBack{}, jsonrpc.Frame{Data: msg, Owned: true, Header: p.Header()})
 }
 
 // wayBack is the exchange of a client's request.
@@ -473,7 +473,7 @@ func (in *inner) ask(front context.Context, r request) error {
 			}
 			a.Data = jsonrpc.AppendError(nil, r.id, false, e)
 		}
-		in.conn.Receive(ctx, noWayBack{}, jsonrpc.Frame{Data: a.Data, Owned: true}, false)
+		in.conn.Receive(ctx, noWayBack{}, jsonrpc.Frame{Data: a.Data, Owned: true})
 	}()
 	return nil
 }

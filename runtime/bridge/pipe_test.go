@@ -344,6 +344,20 @@ func TestClientThatDoesNotWait(t *testing.T) {
 	}
 }
 
+// TestRequestThatNamesNoVersion holds that one without a session that does not say
+// what it speaks is refused as every server refuses it, and reaches none: over HTTP
+// it would lack a header that its client knows nothing of.
+func TestRequestThatNamesNoVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client, s := bridged(t, Options{})
+		for _, version := range []string{"", `"io.modelcontextprotocol/protocolVersion":20260728,`, `"io.modelcontextprotocol/protocolVersion":null,`} {
+			client.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{` + version + `"io.modelcontextprotocol/clientCapabilities":{}}}}`)
+			require.Contains(t, client.recv(), `"code":-32602`)
+		}
+		require.Empty(t, s.next)
+	})
+}
+
 // TestWantingLogsInAnySpelling holds that a name with escapes is the same name.
 func TestWantingLogsInAnySpelling(t *testing.T) {
 	for name, want := range map[string]bool{
