@@ -204,14 +204,9 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		rep = &result.Report{Target: f.reported(target, opts.Redact), Error: failure(err, none)}
 	} else {
-		rep.Strict = f.strict
-		if f.update {
-			known = conformance.Update(known, rep, flaky, time.Now())
-			if err := writeBaseline(known); err != nil {
-				return &exitError{exitNoResult, errors.Join(err, leaveAll(outs))}
-			}
+		if err := f.apply(rep, known, flaky); err != nil {
+			return &exitError{exitNoResult, errors.Join(err, leaveAll(outs))}
 		}
-		conformance.Apply(rep, known, flaky, time.Now())
 	}
 	for _, out := range outs {
 		if rep.Error != nil && out.main && out.format == "text" {
@@ -236,6 +231,20 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 	if code := report.ExitCode(rep); code != exitOK {
 		return &exitError{code: code}
 	}
+	return nil
+}
+
+// apply says in a report what counts, by the lists, and updates the baseline
+// where that is asked for.
+func (f *checkFlags) apply(rep *result.Report, known, flaky *conformance.Baseline) error {
+	rep.Strict = f.strict
+	if f.update {
+		known = conformance.Update(known, rep, flaky, time.Now())
+		if err := writeBaseline(known); err != nil {
+			return err
+		}
+	}
+	conformance.Apply(rep, known, flaky, time.Now())
 	return nil
 }
 

@@ -155,14 +155,9 @@ func (f *lintFlags) lint(cmd *cobra.Command, files []string, side string) error 
 		}
 		return &exitError{code, errors.Join(err, leaveAll(outs))}
 	}
-	rep.Strict = f.strict
-	if f.update {
-		known = conformance.Update(known, rep, flaky, time.Now())
-		if err := writeBaseline(known); err != nil {
-			return &exitError{exitNoResult, errors.Join(err, leaveAll(outs))}
-		}
+	if err := f.apply(rep, known, flaky); err != nil {
+		return &exitError{exitNoResult, errors.Join(err, leaveAll(outs))}
 	}
-	conformance.Apply(rep, known, flaky, time.Now())
 	write := report.Options{Source: f.source, Tool: version()}
 	for _, out := range outs {
 		err = errors.Join(err, out.write(func(w io.Writer) error { return f.write(w, out.format, rep, write) }))

@@ -85,7 +85,7 @@ no sense, or FILE cannot be played; 3 the server could not be started or reached
 func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 	usage := func(format string, a ...any) error { return &exitError{exitUsage, fmt.Errorf(format, a...)} }
 	dash := cmd.ArgsLenAtDash()
-	isURL := len(args) == 2 && dash < 0 && (strings.HasPrefix(args[1], "http://") || strings.HasPrefix(args[1], "https://"))
+	atURL := len(args) == 2 && dash < 0 && isURL(args[1])
 	switch {
 	case f.serve && len(args) != 1:
 		return usage("--serve wants the recording and nothing else")
@@ -97,7 +97,7 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 		return usage("want the server to play to: a command behind --, or a URL")
 	case !f.serve && dash < 0 && len(args) == 2 && withScheme(args[1]) != args[1]:
 		return usage("want http:// or https:// before the server's address: goldwire replay %s %s", args[0], withScheme(args[1]))
-	case !f.serve && !isURL && dash != 1:
+	case !f.serve && !atURL && dash != 1:
 		return usage("want -- between the recording and the server's command, or a URL")
 	case f.timeout <= 0:
 		return usage("--timeout %s: want more than nothing", f.timeout)
@@ -120,7 +120,7 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 	if f.serve && !f.strict {
 		return f.mock(cmd, rec)
 	}
-	out, err := f.play(cmd, rec, args[1:], isURL)
+	out, err := f.play(cmd, rec, args[1:], atURL)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (f *replayFlags) pick(rec *transcript.Recording) (*transcript.Recording, er
 }
 
 // play plays one side of the recording, in its order.
-func (f *replayFlags) play(cmd *cobra.Command, rec *transcript.Recording, target []string, isURL bool) (*replay.Outcome, error) {
+func (f *replayFlags) play(cmd *cobra.Command, rec *transcript.Recording, target []string, atURL bool) (*replay.Outcome, error) {
 	o := replay.Options{Timeout: f.timeout, Redacted: f.redacted}
 	rev := rec.Get(transcript.FieldRevision)
 	var link replay.Link
@@ -242,7 +242,7 @@ func (f *replayFlags) play(cmd *cobra.Command, rec *transcript.Recording, target
 			return nil, err
 		}
 		link, err = replay.HTTPClient(l, rev)
-	case isURL:
+	case atURL:
 		list := f.headers
 		if f.bearer != "" {
 			list = append(slices.Clip(list), "Authorization: Bearer "+f.bearer)
@@ -264,7 +264,7 @@ func (f *replayFlags) play(cmd *cobra.Command, rec *transcript.Recording, target
 		return nil, &exitError{exitUsage, fmt.Errorf("%w; --redacted plays it all the same", err)}
 	case errors.Is(err, replay.ErrTransport):
 		return nil, &exitError{exitUsage, err}
-	case err != nil && isURL:
+	case err != nil && atURL:
 		return nil, &exitError{exitTarget, fmt.Errorf("the server could not be reached: %w", err)}
 	case err != nil:
 		return nil, &exitError{exitTarget, fmt.Errorf("the server could not be started: %w", err)}
@@ -343,11 +343,11 @@ func serveMock(ctx context.Context, l net.Listener, h http.Handler) error {
 	return nil
 }
 
-// writeRecording writes a file as a whole or not at all.
+// writeRecording writes a file, which only its owner may read where it is new.
 func writeRecording(name string, rec *transcript.Recording) error {
 	text, err := rec.MarshalText()
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(name, slices.Clip(text), 0o666)
+	return os.WriteFile(name, text, 0o600)
 }
