@@ -71,7 +71,7 @@ func (t *Trace) findBreakdown() *breakdown {
 		switch {
 		case f.Kind == KindResponse:
 		case f.proper() && f.Kind == KindRequest && f.Method != methodListen:
-			if f.Index < fence || t.Answer(f) != nil || t.dealtWith(f) || t.cancelledAt(f) >= 0 || t.astray(f) != nil || cancelled[idKey(f.ID)] > f.Index ||
+			if f.Index < fence || t.Answer(f) != nil || t.dealtWith(f) || t.cancelledAt(f) >= 0 || t.astray(f) != nil || t.saidNothing(f) || cancelled[idKey(f.ID)] > f.Index ||
 				t.notedSince(noteSilent+string(f.ID), f.Index) || t.notedSince(noteGaveUp+string(f.ID), f.Index) {
 				continue
 			}

@@ -264,7 +264,7 @@ func (c *Case) StepsOf(prefix string) []*Step {
 func (c *Case) missing(name string) {
 	for _, t := range c.traces {
 		if t.noted(noteGivenUp) {
-			c.Blocked(or(t.why(), "no session could be opened") + ", so this was not tried")
+			c.Blocked(or(t.why(), c.unopened()) + ", so this was not tried")
 			return
 		}
 	}
@@ -275,10 +275,23 @@ func (c *Case) missing(name string) {
 	c.NotObserved(name + " was not tried")
 }
 
+// unopened says why no more sessions were opened where the last one does not.
+func (c *Case) unopened() string {
+	for _, t := range c.traces {
+		for req := range t.visit(t.sent) {
+			if req.Method == hello(c.Revision) && t.Answer(req).OK() {
+				return "too many sessions were lost"
+			}
+		}
+	}
+	return "no session could be opened, as " + hello(c.Revision) + " has no answer that can be used"
+}
+
 // Answer gives the answer to a request. When there is none the check is
 // settled: broken where the server was alive and silent, or ended or hung over
 // that very request; not observed where the wait was short; blocked where the
-// server had ended before, or answered under another id.
+// server had ended before, answered under another id, or said nothing in its
+// answer.
 func (c *Case) Answer(req *Frame) *Frame {
 	if req == nil {
 		return nil
@@ -295,6 +308,8 @@ func (c *Case) Answer(req *Frame) *Frame {
 		c.Broken(req, "an answer to this request", "none: "+req.Trace.broke().how)
 	case fateAstray:
 		c.Blocked("the server answered under an id that no request had")
+	case fateHollow:
+		c.Blocked("the server's answer has neither a result nor an error")
 	case fateSilent:
 		c.Broken(req, "an answer to this request", "none, although the server answered a later one")
 	case fateUnsure:
@@ -329,6 +344,8 @@ func (c *Case) left(req *Frame) {
 	switch req.Trace.fate(req) {
 	case fateAstray:
 		c.Blocked("the server answered under an id that no request had")
+	case fateHollow:
+		c.Blocked("the server's answer has neither a result nor an error")
 	case fateRefused, fateBroke:
 		c.NotObserved("the server did not answer request " + req.IDText() + ": " + req.Trace.withoutAnswer(req))
 	case fateSilent, fateUnsure:
@@ -548,6 +565,7 @@ const (
 	fateHung                // it had all the time and never answered anything after it
 	fateDied                // the server ended instead of answering it
 	fateAstray              // it was answered under another id
+	fateHollow              // its answer has neither a result nor an error
 	fateRefused             // HTTP answered what carried it, and no message came
 	fateBroke               // what carried it broke off
 )
@@ -557,6 +575,8 @@ func (t *Trace) fate(req *Frame) fate {
 	switch {
 	case t.astray(req) != nil:
 		return fateAstray
+	case t.saidNothing(req):
+		return fateHollow
 	case b != nil && b.request == req && b.hung:
 		return fateHung
 	case b != nil && b.request == req:

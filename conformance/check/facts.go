@@ -31,19 +31,23 @@ var Lists = []struct{ Method, Member, Key, Capability string }{
 	{"resources/templates/list", "resourceTemplates", "uriTemplate", "resources"},
 }
 
+// hello is the method by which a session begins.
+func hello(rev string) string {
+	if Modern(rev) {
+		return methodDiscover
+	}
+	return "initialize"
+}
+
 // FactsOf reads the facts from the sessions of a revision.
 func FactsOf(rev string, traces []*Trace) *Facts {
 	f := &Facts{Revision: rev, Listed: map[string]bool{}, Cursors: map[string]string{}}
-	hello := "initialize"
-	if Modern(rev) {
-		hello = "server/discover"
-	}
 	for _, t := range traces {
 		for req := range t.visit(t.sent) {
 			if f.Capabilities != nil {
 				break
 			}
-			if req.Method != hello {
+			if req.Method != hello(rev) {
 				continue
 			}
 			if a := t.Answer(req); a.OK() && a.Result.Get("capabilities").Kind() == wire.KindObject {

@@ -615,7 +615,8 @@ func (s *Session) Await(reqs ...*Frame) bool {
 	every := func(ok func(*Frame) bool) func() bool {
 		return func() bool { return !slices.ContainsFunc(reqs, func(f *Frame) bool { return !ok(f) }) }
 	}
-	all, settled := every(s.isAnswered), every(s.isSettled)
+	over := func(f *Frame) bool { return s.isSettled(f) || s.trace.saidNothing(f) }
+	all, settled := every(s.isAnswered), every(over)
 	s.mu.Lock()
 	limit, note := s.limits.Request, noteSilent
 	if s.spent {
@@ -641,14 +642,14 @@ func (s *Session) Await(reqs ...*Frame) bool {
 		return answered() // it cost its time already
 	}
 	half, full := limit/2, limit >= s.limits.Request
-	over := time.Now().Add(limit)
+	deadline := time.Now().Add(limit)
 	if s.wait(half, settled) {
 		return answered()
 	}
 	if s.Lost() != "" || !s.fence(max(limit-half, s.limits.Short), full, reqs...) {
 		return false
 	}
-	if s.wait(time.Until(over), settled) {
+	if s.wait(time.Until(deadline), settled) {
 		return answered()
 	}
 	if s.Lost() != "" {
@@ -658,7 +659,7 @@ func (s *Session) Await(reqs ...*Frame) bool {
 	defer s.mu.Unlock()
 	s.spent = true
 	for _, f := range reqs {
-		if !s.isSettled(f) {
+		if !over(f) {
 			s.muteLocked(f.Method)
 			s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note + string(f.ID))})
 		}

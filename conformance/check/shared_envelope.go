@@ -163,6 +163,7 @@ func envelopeChecks() []Check {
 					switch v, ok := f.Value.Get("jsonrpc").Str(); {
 					case !ok || v != "2.0":
 						c.Broken(f, `the member jsonrpc with the value "2.0"`, text(f.Value.Get("jsonrpc")))
+					case f.Kind == KindOther && f.ID != nil && f.Value.Get("method") == nil: // see response-one-of
 					case f.Kind == KindOther:
 						c.Broken(f, "a method, a result or an error", "none of them")
 					case f.Value.Get("method") != nil && f.Value.Get("method").Kind() != wire.KindString:
@@ -413,7 +414,7 @@ func (c *Case) unanswered(t *Trace, but *Step) {
 		case req.Kind != KindRequest, but != nil && t == but.Trace && but.holds(req.Index):
 		case t.dropped(req) != "":
 			c.Broken(req, "an answer to this request", "none: "+t.dropped(req))
-		case !t.noted(noteSilent + string(req.ID)), t.Answer(req) != nil, t.astray(req) != nil:
+		case !t.noted(noteSilent + string(req.ID)), t.Answer(req) != nil, t.astray(req) != nil, t.saidNothing(req):
 		default:
 			c.Broken(req, "an answer to this request", "none, although the server answered a later one")
 		}
@@ -443,7 +444,7 @@ func (c *Case) unanswered(t *Trace, but *Step) {
 // dropped says how HTTP took a proper request and brought no answer to it, ""
 // for any other. One that was refused by its status is told of elsewhere.
 func (t *Trace) dropped(req *Frame) string {
-	if x := t.carried[req.Exchange]; x == nil || x.status >= 300 || !req.proper() || t.astray(req) != nil || t.wasCancelled(req) {
+	if x := t.carried[req.Exchange]; x == nil || x.status >= 300 || !req.proper() || t.astray(req) != nil || t.saidNothing(req) || t.wasCancelled(req) {
 		return ""
 	}
 	return t.withoutAnswer(req)

@@ -64,8 +64,9 @@ type Trace struct {
 	endMu, strayMu sync.Mutex   // several checks may judge a trace at once
 
 	// Requests of this client and responses of the server, the members of
-	// batches included, by the key of their id and, for responses, by its text.
-	asked, exact, loose map[string][]*Frame
+	// batches included, by the key of their id and, for responses, by its text;
+	// and by that text what has the id of a response and says nothing.
+	asked, exact, loose, hollow map[string][]*Frame
 }
 
 // NewTrace decodes a recording.
@@ -73,7 +74,7 @@ func NewTrace(rec *transcript.Recording) *Trace {
 	t := &Trace{
 		Profile: rec.Get(fieldProfile), Revision: rec.Get(transcript.FieldRevision),
 		Recording: rec,
-		asked:     map[string][]*Frame{}, exact: map[string][]*Frame{}, loose: map[string][]*Frame{},
+		asked:     map[string][]*Frame{}, exact: map[string][]*Frame{}, loose: map[string][]*Frame{}, hollow: map[string][]*Frame{},
 		notesAt: map[transcript.Kind][]int{}, said: map[string][]int{}, endAt: -1, strayAt: -1,
 		Transport: catalogue.Stdio, carried: map[int]*carried{},
 	}
@@ -133,6 +134,8 @@ func (t *Trace) take(i int) *Frame {
 		case f.FromServer && p.Kind == KindResponse:
 			t.exact[idKey(p.ID)] = append(t.exact[idKey(p.ID)], p)
 			t.loose[looseID(p.ID)] = append(t.loose[looseID(p.ID)], p)
+		case f.FromServer && p.Kind == KindOther:
+			t.hollow[looseID(p.ID)] = append(t.hollow[looseID(p.ID)], p)
 		case !f.FromServer && p.Kind == KindRequest:
 			t.asked[idKey(p.ID)] = append(t.asked[idKey(p.ID)], p)
 		}
@@ -460,6 +463,12 @@ func (t *Trace) Answer(req *Frame) *Frame {
 		}
 	}
 	return t.carriedError(req)
+}
+
+// saidNothing reports whether a request was answered by a response that has
+// neither a result nor an error.
+func (t *Trace) saidNothing(req *Frame) bool {
+	return req != nil && req.ID != nil && len(between(t.hollow[looseID(req.ID)], req.Index+1, -1)) > 0
 }
 
 // carriedError is the error without an id by which a server answered the HTTP
