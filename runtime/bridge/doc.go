@@ -22,4 +22,13 @@
 // ends too, so that the client begins another one. With Options.Shared all
 // sessions share one. Requests of the stateless revision always do. A shared
 // server that has ended is started again for the next request.
+//
+// # Who is asked
+//
+// What a server of a stateful revision asks in the middle of a call is for the
+// client who made the call. HTTP tells which one that is. Stdio does not: where
+// clients without sessions share a server there, it asks the one whose call is
+// under way, and is refused while several clients have calls with it, or another
+// one has given a call up in the last three minutes. A call whose client has been
+// asked and does not come back is under way for five minutes.
 package bridge

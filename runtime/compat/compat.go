@@ -130,11 +130,3 @@ func (e *eras) inSession(c *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Service {
 	}
 	return e.newest
 }
-
-// The members of _meta that only requests of stateless revisions carry
-// (2026-07-28, basic/index, request metadata).
-const (
-	prefix           = "io.modelcontextprotocol/"
-	metaVersion      = prefix + "protocolVersion"
-	metaCapabilities = prefix + "clientCapabilities"
-)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	v20260728 "github.com/goldwire/goldwire/generated/mcp/v20260728"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/revision"
 	"github.com/goldwire/goldwire/runtime/wire"
@@ -149,12 +150,12 @@ func (a *attempt) dial(ctx context.Context) (*jsonrpc.Conn, error) {
 // discover asks a server as one of the stateless revision.
 func (a *attempt) discover(ctx context.Context, conn *jsonrpc.Conn) error {
 	s := a.c.stateless
-	meta := append(wire.AppendString([]byte(`{"_meta":{`), metaVersion), ':')
+	meta := append(wire.AppendString([]byte(`{"_meta":{`), v20260728.MetaKeyProtocolVersion), ':')
 	meta = wire.AppendString(meta, s.Revision())
-	meta = append(wire.AppendString(append(meta, ','), metaCapabilities), ':')
+	meta = append(wire.AppendString(append(meta, ','), v20260728.MetaKeyClientCapabilities), ':')
 	meta = wire.AppendRawObject(meta, s.Capabilities())
 	if info := s.Info(); info != nil {
-		meta = append(wire.AppendString(append(meta, ','), prefix+"clientInfo"), ':')
+		meta = append(wire.AppendString(append(meta, ','), v20260728.MetaKeyClientInfo), ':')
 		meta = wire.AppendRaw(meta, info)
 	}
 	_, err := jsonrpc.DiscoverRaw(ctx, conn, raw(append(meta, "}}"...)))

@@ -171,7 +171,7 @@ func (d *down) env(ctx context.Context) wire.Env {
 		if c.ClientCapabilities.Extensions == nil {
 			c.ClientCapabilities.Extensions = map[string]wire.Raw{}
 		}
-		c.ClientCapabilities.Extensions[tasksExtension] = wire.Raw("{}")
+		c.ClientCapabilities.Extensions[newer.ExtensionTasks] = wire.Raw("{}")
 		m = &c
 	}
 	e.Meta = m

@@ -608,9 +608,9 @@ type tappedReceiver struct {
 	tap *tap
 }
 
-func (r *tappedReceiver) Receive(ctx context.Context, ex jsonrpc.Exchange, f jsonrpc.Frame, more bool) {
+func (r *tappedReceiver) Receive(ctx context.Context, ex jsonrpc.Exchange, f jsonrpc.Frame) {
 	r.tap.note(false, f.Data)
-	r.Conn.Receive(ctx, &tappedExchange{ex, r.tap}, f, more)
+	r.Conn.Receive(ctx, &tappedExchange{ex, r.tap}, f)
 }
 
 type tappedExchange struct {

@@ -38,7 +38,7 @@ func (u *up) serveTasks(out *newer.Server) {
 	call := out.CallTool
 	*out = t.tasks.Attach(*out)
 	out.CallTool = func(ctx context.Context, p *newer.CallToolParams) (*newer.CallToolResult, error) {
-		declared := u.knowsTasks || p.Meta.ClientCapabilities.Extensions[tasksExtension] != nil
+		declared := u.knowsTasks || p.Meta.ClientCapabilities.Extensions[newer.ExtensionTasks] != nil
 		if p.RequestState != nil || !declared && u.keeper != nil {
 			return call(ctx, p)
 		}

@@ -26,8 +26,6 @@ import (
 // who asked for a task: there is nothing to wait for before it is fetched.
 const overTTL = 5 * time.Minute
 
-const tasksExtension = "io.modelcontextprotocol/tasks"
-
 // tasksKey marks the context of a request that may be answered with a task.
 type tasksKey struct{}
 
