@@ -207,12 +207,12 @@ func BenchmarkReceive(b *testing.B) {
 	c := jsonrpc.NewConn(nil, echoServer(), jsonrpc.ServerSide)
 	ctx := context.Background()
 	ex := &discard{}
-	c.Receive(ctx, ex, jsonrpc.Frame{Data: []byte(sayInit)}, false)
-	c.Receive(ctx, ex, jsonrpc.Frame{Data: []byte(sayReady)}, false)
+	c.Receive(ctx, ex, jsonrpc.Frame{Data: []byte(sayInit)})
+	c.Receive(ctx, ex, jsonrpc.Frame{Data: []byte(sayReady)})
 	msg := bytes.TrimSuffix(benchRequest(nil, benchBase), []byte{'\n'})
 	ex.n = 0
 	for b.Loop() {
-		c.Receive(ctx, ex, jsonrpc.Frame{Data: msg}, false)
+		c.Receive(ctx, ex, jsonrpc.Frame{Data: msg})
 	}
 	require.Equal(b, b.N*len(benchAnswer(benchBase)), ex.n)
 }

@@ -112,7 +112,7 @@ func (l *link) lead(ctx context.Context, w jsonrpc.Waiter) {
 func (l *link) readOne() bool {
 	f, err := l.in.next()
 	if err == nil {
-		l.r.Receive(l.ctx, (*clientExchange)(l), f, l.in.more())
+		l.r.Receive(l.ctx, (*clientExchange)(l), f)
 		return true
 	}
 	r := &l.reading

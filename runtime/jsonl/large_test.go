@@ -39,8 +39,8 @@ func TestLargeResultIsNotCopiedOften(t *testing.T) {
 	conn := jsonrpc.NewConn(nil, ch, jsonrpc.ServerSide)
 	defer func() { _ = conn.Close(context.Background()) }()
 	sink := &counted{}
-	conn.Receive(t.Context(), sink, jsonrpc.Frame{Data: []byte(helloOld)}, false)
-	server := allocated(func() { conn.Receive(t.Context(), sink, jsonrpc.Frame{Data: []byte(callOf("1", "x"))}, false) })
+	conn.Receive(t.Context(), sink, jsonrpc.Frame{Data: []byte(helloOld)})
+	server := allocated(func() { conn.Receive(t.Context(), sink, jsonrpc.Frame{Data: []byte(callOf("1", "x"))}) })
 	require.Greater(t, sink.n, 4*largeText)
 	require.LessOrEqual(t, server, 3.0, "payloads that the server allocates, without its carrier")
 

@@ -226,7 +226,7 @@ func (l *link) serve(in *lines, role uint64) {
 		if l.parked.Load() && l.parked.CompareAndSwap(true, false) {
 			l.wake <- struct{}{}
 		}
-		l.r.Receive(l.ctx, ex, f, in.more())
+		l.r.Receive(l.ctx, ex, f)
 		// Answers that were ready together leave together, before the next
 		// read may wait. This may block: the monitor sees it like a handler
 		// that blocks.

@@ -30,7 +30,7 @@ func TestHandlerContext(t *testing.T) {
 		parent, cancelDeadline := context.WithTimeout(parent, time.Hour)
 		defer cancelDeadline()
 		start := func(id string) context.Context {
-			go p.r.Receive(parent, &tapExchange{p: p}, jsonrpc.Frame{Data: []byte(request(id, "tools/call", `{"name":"x"}`)), Header: map[string][]string{"A": {"b"}}}, false)
+			go p.r.Receive(parent, &tapExchange{p: p}, jsonrpc.Frame{Data: []byte(request(id, "tools/call", `{"name":"x"}`)), Header: map[string][]string{"A": {"b"}}})
 			return <-hold
 		}
 		cancel := func(id string) {

@@ -31,8 +31,8 @@ func TestForkStandsAlone(t *testing.T) {
 	require.Equal(t, jsonrpc.Closed, a.State())
 	require.Equal(t, jsonrpc.Connecting, b.State())
 	ex := &answers{}
-	b.Receive(t.Context(), ex, jsonrpc.Frame{Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}, false)
-	b.Receive(t.Context(), ex, jsonrpc.Frame{Data: []byte(`{`)}, false)
+	b.Receive(t.Context(), ex, jsonrpc.Frame{Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)})
+	b.Receive(t.Context(), ex, jsonrpc.Frame{Data: []byte(`{`)})
 	require.Len(t, ex.got, 2)
 	require.JSONEq(t, `{"jsonrpc":"2.0","id":1,"result":{}}`, ex.got[0])
 	require.Contains(t, ex.got[1], "-32700")
@@ -80,7 +80,7 @@ func TestExchangeJudgesRequests(t *testing.T) {
 				require.NoError(t, err)
 				c := jsonrpc.NewConn(nil, ch, jsonrpc.ServerSide)
 				ex := &judging{refuse: refuse}
-				c.Receive(t.Context(), ex, jsonrpc.Frame{Data: []byte(tt.text)}, false)
+				c.Receive(t.Context(), ex, jsonrpc.Frame{Data: []byte(tt.text)})
 				require.Len(t, ex.got, 1)
 				if tt.asked == "" {
 					require.Empty(t, ex.heard)

@@ -66,10 +66,9 @@ type Expecting interface {
 // Receiver takes what a carrier reads. A *Conn is one.
 type Receiver interface {
 	// Receive takes one frame, on the goroutine that read it. The context
-	// ends when the peer of this exchange goes away. more says that further
-	// frames are already buffered, so that answers may be collected. The
-	// carrier may call it again from another goroutine before it returned.
-	Receive(ctx context.Context, ex Exchange, f Frame, more bool)
+	// ends when the peer of this exchange goes away. The carrier may call it
+	// again from another goroutine before it returned.
+	Receive(ctx context.Context, ex Exchange, f Frame)
 	// Closed says that the carrier ended, nil for an orderly end. It is
 	// called once, after the last Receive has begun.
 	Closed(err error)

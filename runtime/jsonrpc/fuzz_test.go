@@ -79,20 +79,20 @@ func FuzzReceive(f *testing.F) {
 			conn := jsonrpc.NewConn(nil, ch, c.side)
 			ctx := t.Context()
 			if prepared && c.side == jsonrpc.ServerSide {
-				conn.Receive(ctx, &fuzzExchange{t: t}, jsonrpc.Frame{Data: []byte(sayInit[2:])}, false)
+				conn.Receive(ctx, &fuzzExchange{t: t}, jsonrpc.Frame{Data: []byte(sayInit[2:])})
 			}
 			if prepared && c.side == jsonrpc.ClientSide {
 				_ = conn.Ready()
 			}
 			ex := &fuzzExchange{t: t}
-			conn.Receive(ctx, ex, jsonrpc.Frame{Data: msg}, false)
+			conn.Receive(ctx, ex, jsonrpc.Frame{Data: msg})
 			if n := ex.replies.Load(); n > 1 || n == 0 && !ex.detached.Load() {
 				t.Errorf("%d replies to %q", n, msg)
 			}
 			// Every prefix of a short text, and some all over a long one: the work
 			// must not grow with the square of the length.
 			for n := 0; n < len(msg); n += 1 + len(msg)/maxPrefixes {
-				conn.Receive(ctx, &fuzzExchange{t: t}, jsonrpc.Frame{Data: msg[:n], Err: jsonrpc.ErrTruncated}, false)
+				conn.Receive(ctx, &fuzzExchange{t: t}, jsonrpc.Frame{Data: msg[:n], Err: jsonrpc.ErrTruncated})
 			}
 			if err := conn.Close(ctx); err != nil {
 				t.Error(err)

@@ -79,7 +79,7 @@ func TestChangesFollowTheAcknowledgement(t *testing.T) {
 	hub := new(jsonrpc.Hub)
 	p := newTap(t, newServer{Hub: hub, Listen: jsonrpc.ListenOptions{ToolsListChanged: true}}, jsonrpc.ServerSide)
 	ex := &publishingExchange{tapExchange{p: p}, hub}
-	p.r.Receive(t.Context(), ex, jsonrpc.Frame{Data: []byte(listenRequest("1", `{"toolsListChanged":true}`)), Owned: true}, false)
+	p.r.Receive(t.Context(), ex, jsonrpc.Frame{Data: []byte(listenRequest("1", `{"toolsListChanged":true}`)), Owned: true})
 	require.Contains(t, p.next(), "acknowledged")
 	require.Contains(t, p.next(), "tools/list_changed")
 	p.none()

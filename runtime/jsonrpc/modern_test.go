@@ -199,7 +199,7 @@ func TestListenEndsWithItsExchange(t *testing.T) {
 		p := newTap(t, newServer{Hub: hub, Listen: jsonrpc.ListenOptions{ToolsListChanged: true}}, jsonrpc.ServerSide)
 		ctx, cancel := context.WithCancel(t.Context())
 		ex := &tapExchange{p: p}
-		p.r.Receive(ctx, ex, jsonrpc.Frame{Data: []byte(request("1", "subscriptions/listen", modern(`"notifications":{"toolsListChanged":true}`)))}, false)
+		p.r.Receive(ctx, ex, jsonrpc.Frame{Data: []byte(request("1", "subscriptions/listen", modern(`"notifications":{"toolsListChanged":true}`)))})
 		require.True(t, ex.detached)
 		require.False(t, ex.replied)
 		p.next()

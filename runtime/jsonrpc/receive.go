@@ -84,7 +84,7 @@ type scratch struct {
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // Receive takes one frame from the carrier, on the goroutine that read it.
-func (c *Conn) Receive(ctx context.Context, ex Exchange, f Frame, more bool) {
+func (c *Conn) Receive(ctx context.Context, ex Exchange, f Frame) {
 	c.received.Add(1)
 	data := f.Data
 	if f.Err != nil && !(errors.Is(f.Err, ErrTruncated) && c.whole(data)) {

@@ -779,7 +779,7 @@ func TestBlocking(t *testing.T) {
 func TestOversizedFrame(t *testing.T) {
 	p := oldTap(t, oldServer{})
 	push := func(head string, err error) {
-		p.r.Receive(context.Background(), &tapExchange{p: p}, jsonrpc.Frame{Data: []byte(head), Err: err}, false)
+		p.r.Receive(context.Background(), &tapExchange{p: p}, jsonrpc.Frame{Data: []byte(head), Err: err})
 	}
 	push(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"aaaa`, jsonrpc.ErrTooLong)
 	p.talk(`< {"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"message too long"}}`)
@@ -801,11 +801,11 @@ func TestClientAnswersNoOversizedGarbage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := clientTap(t, oldClient{}, allCaps)
 		for _, head := range []string{`ggggggg`, `{"jsonrpc":"2.0","x":"gggg`, `{"jsonrpc":"2.0","id":1,"x":"gggg`} {
-			p.r.Receive(context.Background(), &tapExchange{p: p}, jsonrpc.Frame{Data: []byte(head), Err: jsonrpc.ErrTooLong}, false)
+			p.r.Receive(context.Background(), &tapExchange{p: p}, jsonrpc.Frame{Data: []byte(head), Err: jsonrpc.ErrTooLong})
 		}
 		p.none()
 		head := `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"x":"gggg`
-		p.r.Receive(context.Background(), &tapExchange{p: p}, jsonrpc.Frame{Data: []byte(head), Err: jsonrpc.ErrTooLong}, false)
+		p.r.Receive(context.Background(), &tapExchange{p: p}, jsonrpc.Frame{Data: []byte(head), Err: jsonrpc.ErrTooLong})
 		p.talk(`< {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"message too long"}}`)
 	})
 }

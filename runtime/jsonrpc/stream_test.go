@@ -127,14 +127,14 @@ func TestTextStreamIsClosed(t *testing.T) {
 					require.NoError(t, err)
 					conn := jsonrpc.NewConn(nil, svc, jsonrpc.ServerSide)
 					hello := &carrier{}
-					conn.Receive(t.Context(), hello, jsonrpc.Frame{Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)}, false)
+					conn.Receive(t.Context(), hello, jsonrpc.Frame{Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)})
 					require.Len(t, hello.sent, 1)
 					ex := &carrier{room: c.room}
 					var as jsonrpc.Exchange = ex
 					if !c.streams {
 						as = collector{ex}
 					}
-					conn.Receive(t.Context(), as, jsonrpc.Frame{Data: []byte(say)}, false)
+					conn.Receive(t.Context(), as, jsonrpc.Frame{Data: []byte(say)})
 					synctest.Wait()
 					require.Equal(t, 1, src.closed)
 					st := conn.Stats()

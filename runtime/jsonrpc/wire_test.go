@@ -95,7 +95,7 @@ func (e *tapExchange) Detach() { e.detached = true }
 func (p *tap) push(msg string) *tapExchange {
 	ex := &tapExchange{p: p}
 	buf := []byte(msg)
-	p.r.Receive(context.Background(), ex, jsonrpc.Frame{Data: buf}, false)
+	p.r.Receive(context.Background(), ex, jsonrpc.Frame{Data: buf})
 	for i := range buf {
 		buf[i] = '#'
 	}

@@ -411,7 +411,7 @@ func (s *session) receive(r *http.Request, body []byte, free func()) bool {
 	stop := context.AfterFunc(s.ctx, cancel)
 	ex.release = sync.OnceFunc(func() { stop(); cancel(); free() })
 	header := r.Header
-	go s.r.Receive(ctx, ex, jsonrpc.Frame{Data: body, Owned: true, Header: header}, false)
+	go s.r.Receive(ctx, ex, jsonrpc.Frame{Data: body, Owned: true, Header: header})
 	t := time.NewTimer(settle)
 	defer t.Stop()
 	select {

@@ -598,7 +598,7 @@ func (l *Link) readUntilAnswer(x *flight, rd *sse.Reader, src *watched, resp *ht
 				if p.answer {
 					return h, tooLong
 				}
-				l.r.Receive(l.ctx, x, jsonrpc.Frame{Data: long.Head, Err: tooLong, Status: resp.StatusCode}, false)
+				l.r.Receive(l.ctx, x, jsonrpc.Frame{Data: long.Head, Err: tooLong, Status: resp.StatusCode})
 			}
 			continue
 		}
@@ -638,11 +638,11 @@ func (x *flight) deliver(data []byte, owned bool, resp *http.Response) {
 	f := jsonrpc.Frame{Data: data, Owned: owned, Header: resp.Header, Status: resp.StatusCode}
 	p := peek(data)
 	if !p.answer {
-		l.r.Receive(l.ctx, x, f, false)
+		l.r.Receive(l.ctx, x, f)
 		return
 	}
 	if p.failed && !wire.Valid(data) {
-		l.r.Receive(l.ctx, x, f, false) // it is counted there
+		l.r.Receive(l.ctx, x, f) // it is counted there
 		return
 	}
 	mine := !x.id.IsZero() && !x.answered && (p.id == x.wireID || p.noID && p.failed)
@@ -657,7 +657,7 @@ func (x *flight) deliver(data []byte, owned bool, resp *http.Response) {
 	if p.id != x.id {
 		env, err := jsonrpc.ParseEnvelope(data)
 		if err != nil {
-			l.r.Receive(l.ctx, x, f, false)
+			l.r.Receive(l.ctx, x, f)
 			return
 		}
 		env.ID = x.id
@@ -678,7 +678,7 @@ func (x *flight) deliver(data []byte, owned bool, resp *http.Response) {
 		l.keep(x.method, x.keeps)
 	}
 	x.answered = true
-	l.r.Receive(l.ctx, x, f, false)
+	l.r.Receive(l.ctx, x, f)
 }
 
 // stray deals with an answer that is not to the request of its stream. It must

@@ -162,7 +162,7 @@ func (l *Link) readMessages(s *oldStream) error {
 		var long *sse.TooLongError
 		switch {
 		case errors.As(err, &long):
-			l.r.Receive(l.ctx, x, jsonrpc.Frame{Data: long.Head, Err: &TooLongError{Limit: l.max}, Status: s.resp.StatusCode}, false)
+			l.r.Receive(l.ctx, x, jsonrpc.Frame{Data: long.Head, Err: &TooLongError{Limit: l.max}, Status: s.resp.StatusCode})
 			continue
 		case err == io.EOF:
 			return err
@@ -171,7 +171,7 @@ func (l *Link) readMessages(s *oldStream) error {
 		}
 		s.src.event()
 		if ev.Type == sse.TypeMessage && len(bytes.TrimSpace(ev.Data)) > 0 {
-			l.r.Receive(l.ctx, x, jsonrpc.Frame{Data: ev.Data, Owned: ev.Owned, Header: s.resp.Header, Status: s.resp.StatusCode}, s.rd.Buffered() > 0)
+			l.r.Receive(l.ctx, x, jsonrpc.Frame{Data: ev.Data, Owned: ev.Owned, Header: s.resp.Header, Status: s.resp.StatusCode})
 		}
 	}
 }

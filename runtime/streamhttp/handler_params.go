@@ -234,7 +234,7 @@ func (h *Handler) ask(ctx context.Context, method string, cursor wire.Raw) (wire
 	b = append(b, "}}"...)
 	c := h.stateless.Fork(nil)
 	ex := &answerOnly{done: make(chan struct{})}
-	c.Receive(ctx, ex, jsonrpc.Frame{Data: b, Owned: true}, false)
+	c.Receive(ctx, ex, jsonrpc.Frame{Data: b, Owned: true})
 	select {
 	case <-ex.done:
 	case <-ctx.Done():

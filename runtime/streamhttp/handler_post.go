@@ -428,9 +428,9 @@ func (p *post) handle(data []byte) {
 		}
 	}
 	if p.apart {
-		go p.conn.Receive(p, p, f, false)
+		go p.conn.Receive(p, p, f)
 	} else {
-		p.conn.Receive(p, p, f, false)
+		p.conn.Receive(p, p, f)
 	}
 }
 
