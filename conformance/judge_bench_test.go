@@ -66,6 +66,9 @@ func benchmarkLint(b *testing.B, o conformance.LintOptions) {
 
 // What is kept of a recording while it is judged is of the size of its text.
 func TestLintKeepsLittleBesideTheText(t *testing.T) {
+	if raced > 1 {
+		t.Skip("the race detector keeps much itself")
+	}
 	live := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats

@@ -231,8 +231,11 @@ func TestExitIsNoticedAtOnce(t *testing.T) {
 
 func TestSessionKillsWhatTheServerStarted(t *testing.T) {
 	t.Parallel()
-	s := open(t, "fork", quick)
+	limits := quick
+	limits.Start, limits.Request, limits.Short = time.Hour, time.Hour, time.Hour
+	s := open(t, "fork", limits)
 	s.Line("go")
+	require.Nil(t, s.Call("ping", ""), "it has ended by then, and has said before which child it has")
 	requireChildEnds(t, s.Close())
 }
 
