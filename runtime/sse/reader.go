@@ -102,10 +102,6 @@ func (r *Reader) Retry() (time.Duration, bool) { return r.retry, r.hasRetry }
 // without waiting.
 func (r *Reader) Ended() bool { return r.err != nil }
 
-// Buffered is the number of bytes that are read from the stream and not yet
-// handed over.
-func (r *Reader) Buffered() int { return r.j - r.i }
-
 // clear forgets the event being read.
 func (r *Reader) clear() {
 	r.has, r.own, r.dirty, r.skipping = false, nil, false, false
