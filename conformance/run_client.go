@@ -16,9 +16,11 @@ type ClientOptions struct {
 	Limits client.Limits
 	// Transports to judge over; none for all that the client can be led to.
 	Transports []catalogue.Transport
-	// Waiting is told where the client is waited for, with
-	// client.Target.Listen: once for each script.
-	Waiting func(script, url string)
+	// Waiting is told, with client.Target.Listen, what somebody has to know who
+	// starts the client.
+	Waiting func(client.Waiting)
+	// Stop: see client.Options.
+	Stop <-chan struct{}
 }
 
 // RunClient leads a client to servers of ours and judges it. The report holds
@@ -31,16 +33,16 @@ func RunClient(ctx context.Context, t client.Target, o ClientOptions) (*result.R
 		return nil, err
 	}
 	return client.Run(ctx, t, client.Options{
-		Revisions: o.Revisions, Transports: o.Transports, Limits: o.Limits, Parallel: o.Parallel, Time: o.Time, Redact: o.Redact, Save: o.Save,
+		Revisions: o.Revisions, Transports: o.Transports, Limits: o.Limits, Parallel: o.Parallel, Time: o.Time, Redact: o.Redact, Save: o.Save, Stop: o.Stop,
 		Selects: func(k *check.Check, rev string, t catalogue.Transport) bool {
 			ok, err := o.Judges(k, rev, t)
 			return ok && err == nil // a pattern that is none was refused before
 		},
 		Progress: func(p client.Progress) {
-			if p.URL != "" && o.Waiting != nil {
-				o.Waiting(p.Script, p.URL)
+			if p.Waiting != nil && o.Waiting != nil {
+				o.Waiting(*p.Waiting)
 			}
-			if o.Progress != nil {
+			if p.Waiting == nil && o.Progress != nil {
 				o.Progress(Progress{Revision: p.Revision, Probe: p.Script, Check: p.Check})
 			}
 		},

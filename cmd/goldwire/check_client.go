@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
@@ -40,8 +42,11 @@ and MCP_CONFORMANCE_CONTEXT say what the official suite says. Nothing else is
 assumed of the client: what it does not do is not seen. --drive is a command
 line that makes it do more, run once it has connected; GOLDWIRE_SCRIPT,
 GOLDWIRE_REVISION, GOLDWIRE_TRANSPORT and, over HTTP, GOLDWIRE_URL tell it and
-CMD what is played. --listen waits for a client that is started by hand, and
-plays one script after the other at one address.
+CMD what is played. --listen waits for a client that is started by hand, as in
+an IDE, judges it by the revision that it asks for (or that of --revision), and
+says on stderr what to do: each time the client connects anew the next script is
+played to it, at the same address, until all were or Ctrl-C ends the run with a
+report of what was seen.
 `
 
 // add adds the flags.
@@ -105,14 +110,31 @@ func (f *checkFlags) judge(cmd *cobra.Command, t conformance.Target, o conforman
 	if cmd.Flags().Changed("probe-timeout") {
 		limits.Play = f.probeTimeout
 	}
-	errs := cmd.ErrOrStderr()
-	return conformance.RunClient(cmd.Context(), client.Target{
+	ctx, stop, hand := cmd.Context(), (<-chan struct{})(nil), byHand{w: cmd.ErrOrStderr()}
+	if f.client.listen != "" {
+		// Whoever starts the client by hand ends by hand, and wants the report.
+		ctx, stop = context.WithoutCancel(ctx), ctx.Done()
+	}
+	return conformance.RunClient(ctx, client.Target{
 		Command: t.Command, Dir: t.Dir, Env: t.Env, Inherit: t.Inherit,
 		Between: []string{self, connectName}, Listen: f.client.listen, Drive: f.client.drive,
-	}, conformance.ClientOptions{
-		Options: o, Limits: limits, Transports: over,
-		Waiting: func(script, url string) { fmt.Fprintf(errs, "%s: waiting for the client at %s\n", script, url) },
-	})
+	}, conformance.ClientOptions{Options: o, Limits: limits, Transports: over, Waiting: hand.tell, Stop: stop})
+}
+
+// byHand tells somebody who starts the client by hand what to do.
+type byHand struct{ w io.Writer }
+
+func (h byHand) tell(p client.Waiting) {
+	switch next := p.Number + 1; {
+	case p.Script == "":
+		fmt.Fprintf(h.w, "Lead your client to %s (over the HTTP+SSE of 2024-11-05: %s),\n", p.URL, p.Old)
+		fmt.Fprintln(h.w, "let it connect and use it: list its tools, call one. Each time it connects anew")
+		fmt.Fprintln(h.w, "it meets another server. Ctrl-C ends this, and judges what was seen until then.")
+	case !p.Quiet:
+		fmt.Fprintf(h.w, "%d of %d, %s: %s (%s over %s)\n", p.Number, p.Of, p.Script, p.About, p.Revision, p.Transport)
+	default:
+		fmt.Fprintf(h.w, "    the client is silent: disconnect it and connect it again for %d of %d, or use it further\n", next, p.Of)
+	}
 }
 
 // reported is the target as a report without verdicts names it.

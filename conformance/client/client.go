@@ -95,6 +95,7 @@ const (
 	OverScript = "enough was seen" // the script said so, see Play.End
 	OverFlood  = "the client sent more than is recorded"
 	OverStop   = "the run was ended"
+	OverNext   = "the client began anew" // one that somebody else starts; nobody knows how it ended
 	OverSilent = "the client sent nothing"
 )
 

@@ -575,6 +575,9 @@ func (p *Play) addStream(x *Exchange) {
 
 func (p *Play) openSSE(x *Exchange) {
 	x.sid = token()
+	p.mu.Lock()
+	p.issued[x.sid] = true
+	p.mu.Unlock()
 	p.addStream(x) // before the client can post
 	x.Write("event: endpoint\ndata: " + ssePosts + "?sid=" + x.sid + "\n\n")
 }

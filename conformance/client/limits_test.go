@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -179,32 +179,118 @@ func TestServerAnswersBatches(t *testing.T) {
 }
 
 // TestListenPlaysToWhoComes holds that a client which somebody else starts is
-// played one script after the other at one address.
+// judged by what it asks for, meets the next script at the same address each
+// time it begins anew, and that the report holds what was seen when the run is
+// stopped.
 func TestListenPlaysToWhoComes(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	addr := l.Addr().String()
-	require.NoError(t, l.Close())
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
+	const enough = 4
+	stop := make(chan struct{})
 	var clients sync.WaitGroup
-	scripts := map[string]bool{}
-	_, err = client.Run(ctx, client.Target{Listen: addr}, client.Options{
-		Revisions: []string{"2026-07-28"}, Transports: []catalogue.Transport{catalogue.HTTP}, Limits: client.Limits{Start: time.Second, Idle: 50 * time.Millisecond, Play: 2 * time.Second},
+	var scripts []string
+	rep, err := client.Run(t.Context(), client.Target{Listen: "127.0.0.1:0"}, client.Options{
+		Limits: client.Limits{Idle: slow * 50 * time.Millisecond}, Stop: stop,
 		Progress: func(p client.Progress) {
-			if p.Script == "" {
-				return
+			w := p.Waiting
+			switch {
+			case w == nil:
+			case w.Script != "" && !w.Quiet:
+				scripts = append(scripts, w.Script)
+				require.Equal(t, len(scripts), w.Number)
+				require.Greater(t, w.Of, enough)
+				require.Equal(t, stateless, w.Revision)
+			case w.Number == enough:
+				close(stop)
+			default: // nobody has come yet, or the one before has done all it does
+				clients.Go(func() { _ = useAll(t.Context(), client.Reach{Transport: catalogue.HTTP, URL: w.URL}) })
 			}
-			scripts[p.Script] = true
-			if len(scripts) > 4 {
-				cancel() // enough
-			}
-			clients.Go(func() { _ = useAll(ctx, client.Reach{Transport: catalogue.HTTP, URL: p.URL}) })
 		},
 	})
 	clients.Wait()
-	require.ErrorIs(t, err, context.Canceled)
-	require.Greater(t, len(scripts), 4)
+	require.NoError(t, err)
+	require.Equal(t, []string{stateless}, rep.Revisions)
+	require.Len(t, scripts, enough)
+	require.Equal(t, client.Good, scripts[0])
+	verdicts := map[result.Verdict]int{}
+	for _, c := range rep.Results {
+		verdicts[c.Verdict]++
+		if c.Verdict == result.Blocked {
+			require.Equal(t, "the run was ended before all scripts were played", c.Reason)
+		}
+	}
+	require.Zero(t, verdicts[result.Fail]+verdicts[result.Warn])
+	require.NotZero(t, verdicts[result.Pass])
+	require.NotZero(t, verdicts[result.Blocked])
+}
+
+// TestListenKnowsWhoBeginsAnew holds what of a client begins the next script
+// and what belongs to the one that is played, or to none.
+func TestListenKnowsWhoBeginsAnew(t *testing.T) {
+	const (
+		begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
+		list  = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+	)
+	step := make(chan client.Waiting)
+	stop := make(chan struct{})
+	var run sync.WaitGroup
+	run.Go(func() {
+		_, err := client.Run(t.Context(), client.Target{Listen: "127.0.0.1:0"}, client.Options{
+			Limits: client.Limits{Idle: slow * 50 * time.Millisecond}, Stop: stop,
+			Progress: func(p client.Progress) {
+				if p.Waiting != nil {
+					select {
+					case step <- *p.Waiting:
+					case <-stop:
+					}
+				}
+			},
+		})
+		require.NoError(t, err)
+	})
+	defer run.Wait()
+	defer close(stop)
+	send := func(method string, w client.Waiting, session, body string) (status int, given string) {
+		req, err := http.NewRequestWithContext(t.Context(), method, w.URL, strings.NewReader(body))
+		require.NoError(t, err)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		if session != "" {
+			req.Header.Set("Mcp-Session-Id", session)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, resp.Body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		return resp.StatusCode, resp.Header.Get("Mcp-Session-Id")
+	}
+	post := func(w client.Waiting, session, body string) (status int, given string) {
+		return send(http.MethodPost, w, session, body)
+	}
+	w := <-step
+	status, _ := post(w, "", list)
+	require.Equal(t, http.StatusBadRequest, status, "nobody has begun")
+	status, first := post(w, "", begin)
+	require.Equal(t, http.StatusOK, status)
+	status, other := post(w, "", begin)
+	require.Equal(t, http.StatusOK, status, "a second session of the same run")
+	_, _ = post(w, first, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	w = <-step
+	require.Equal(t, "2025-06-18", w.Revision, "what the client asks for")
+	require.Equal(t, client.Good, w.Script)
+	require.True(t, (<-step).Quiet)
+	status, _ = post(w, first, list)
+	require.Equal(t, http.StatusOK, status, "the client may be used further")
+	for _, session := range []string{first, other} {
+		status, _ = send(http.MethodDelete, w, session, "")
+		require.Equal(t, http.StatusOK, status)
+	}
+	status, second := post(w, "", begin)
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, 2, (<-step).Number)
+	status, _ = post(w, first, list)
+	require.Equal(t, http.StatusNotFound, status, "the session ended with its script")
+	status, _ = post(w, second, list)
+	require.Equal(t, http.StatusOK, status)
 }
 
 // TestNothingIsOpenedOnceAPlayHasEnded holds that what a script still does then

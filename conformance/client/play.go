@@ -117,12 +117,6 @@ func newPlay(ctx context.Context, s *Script, rev string, t catalogue.Transport, 
 	return p
 }
 
-// listen opens what the client is to reach.
-func (p *Play) listen(addr string) error {
-	_, err := p.open("", addr)
-	return err
-}
-
 // close ends whatever still runs for the play.
 func (p *Play) close() {
 	p.over(OverStop)
@@ -132,7 +126,9 @@ func (p *Play) close() {
 	conns := slices.Clone(p.conns)
 	p.mu.Unlock()
 	for _, o := range origins {
-		_ = o.server.Close()
+		if o.server != nil { // not of a desk, which is there for the next play too
+			_ = o.server.Close()
+		}
 	}
 	for _, c := range conns {
 		c.close()
@@ -240,17 +236,29 @@ func (p *Play) occupied() func() {
 	})
 }
 
+// quietLocked reports whether the client has said enough: nothing more comes,
+// and nothing waits for it.
+func (p *Play) quietLocked(now time.Time) bool {
+	idle := p.limits.Idle
+	if p.Script.Idle > 0 {
+		idle = p.Script.Idle
+	}
+	return p.heard && p.busy == 0 && now.Sub(p.last) > idle
+}
+
+// lateLocked reports whether the play has lasted as long as it may.
+func (p *Play) lateLocked(now time.Time) bool {
+	most := p.limits.Play
+	if p.Script.Time > 0 {
+		most = p.Script.Time
+	}
+	return p.heard && now.Sub(p.first) > most
+}
+
 // await waits for the end of the play; exited is closed when the client has
 // ended.
 func (p *Play) await(exited <-chan struct{}) {
 	began := time.Now()
-	idle, most := p.limits.Idle, p.limits.Play
-	if p.Script.Idle > 0 {
-		idle = p.Script.Idle
-	}
-	if p.Script.Time > 0 {
-		most = p.Script.Time
-	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -264,14 +272,15 @@ func (p *Play) await(exited <-chan struct{}) {
 		case <-tick.C:
 		}
 		p.mu.Lock()
-		heard, first, last, busy := p.heard, p.first, p.last, p.busy
+		now := time.Now()
+		heard, late, quiet := p.heard, p.lateLocked(now), p.quietLocked(now)
 		p.mu.Unlock()
-		switch now := time.Now(); {
+		switch {
 		case !heard && now.Sub(began) > p.limits.Start:
 			p.over(OverSilent)
-		case heard && now.Sub(first) > most:
+		case late:
 			p.over(OverTime)
-		case heard && busy == 0 && now.Sub(last) > idle:
+		case quiet:
 			p.over(OverIdle)
 		}
 	}
@@ -722,7 +731,7 @@ func (p *Play) URL() string {
 // the client is led to. All that comes to any of them is recorded and handed to
 // Play.HTTP, over stdio too.
 func (p *Play) Origin(name string) string {
-	o, err := p.open(name, "")
+	o, err := p.open(name)
 	if err != nil {
 		p.Note("no address for " + name + ": " + err.Error())
 		return "http://127.0.0.1:9" // where nobody listens
@@ -730,7 +739,7 @@ func (p *Play) Origin(name string) string {
 	return o.url
 }
 
-func (p *Play) open(name, addr string) (*origin, error) {
+func (p *Play) open(name string) (*origin, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if o := p.origins[name]; o != nil {
@@ -739,10 +748,7 @@ func (p *Play) open(name, addr string) (*origin, error) {
 	if p.closed {
 		return nil, net.ErrClosed
 	}
-	if addr == "" {
-		addr = "127.0.0.1:0"
-	}
-	l, err := net.Listen("tcp", addr)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}

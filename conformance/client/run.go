@@ -40,6 +40,10 @@ type Options struct {
 	// unique in the run, one call at a time; an error ends the run.
 	Save func(name string, rec *transcript.Recording) error
 
+	// Stop ends the plays when it is closed; what was seen until then is judged.
+	// Nil is never closed.
+	Stop <-chan struct{}
+
 	scripts []Script // of tests, in place of Scripts
 }
 
@@ -48,8 +52,22 @@ type Progress struct {
 	Revision  string
 	Transport catalogue.Transport
 	Script    string        // that begins, or ""
-	URL       string        // where the client is waited for, with Target.Listen
 	Check     *result.Check // a verdict, or nil
+	Waiting   *Waiting      // what somebody who starts the client has to know, or nil
+}
+
+// Waiting is what somebody has to know who starts the client by hand, with
+// Target.Listen: where to lead it before the first script, and then at the
+// begin of each and when it has seen the client come to rest.
+type Waiting struct {
+	URL string // where the client is led to
+	Old string // the same for one of HTTP+SSE; "" where it is known what the client speaks
+
+	Script, About string // "" before the first
+	Revision      string
+	Transport     catalogue.Transport
+	Number, Of    int  // the place of the script among all that are played, from 1
+	Quiet         bool // nothing more comes: the client can be started again, or used further
 }
 
 // StartError says that the client could not be started.
@@ -119,12 +137,33 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	if r.scripts = o.scripts; r.scripts == nil {
 		r.scripts = Scripts()
 	}
+	drive, stop := context.WithCancel(ctx)
+	defer stop()
 	if o.Time > 0 {
-		var stop context.CancelFunc
-		r.drive, stop = context.WithTimeout(ctx, o.Time)
+		drive, stop = context.WithTimeout(drive, o.Time)
 		defer stop()
 	}
-	if err := r.explore(); err != nil {
+	r.drive = drive
+	var waits sync.WaitGroup
+	waits.Go(func() {
+		select {
+		case <-o.Stop:
+			stop()
+		case <-drive.Done():
+		}
+	})
+	defer func() { stop(); waits.Wait() }()
+	r.good, r.deaf = map[setting]*check.Trace{}, map[setting]bool{}
+	explore := r.explore
+	if t.Listen != "" {
+		var err error
+		if r.desk, err = openDesk(t.Listen, o.Limits.withDefaults().Line); err != nil {
+			return nil, &StartError{err}
+		}
+		defer r.desk.close()
+		explore = r.exploreByHand
+	}
+	if err := explore(); err != nil {
 		return nil, err
 	}
 	return r.rep, r.judge()
@@ -144,6 +183,9 @@ type runner struct {
 	rep   *result.Report
 
 	scripts []Script // the good one first
+
+	desk          *desk // of a client that somebody else starts, else nil
+	place, places int   // of the script that is played to it
 
 	good   map[setting]*check.Trace
 	deaf   map[setting]bool // the client went on there as it does whatever version it is told
@@ -174,7 +216,6 @@ func (r *runner) transports(rev string) []catalogue.Transport {
 // explore plays the good server in the revisions that may be judged, and
 // chooses those that the client speaks.
 func (r *runner) explore() error {
-	r.good, r.deaf = map[setting]*check.Trace{}, map[setting]bool{}
 	var first *check.Trace
 	try := func(rev string) (spoken bool, err error) {
 		for _, t := range r.transports(rev) {
@@ -374,19 +415,16 @@ func (r *runner) judge() error {
 		n     int // among the plays of the setting
 		plays *Script
 	}
-	scripts := r.scripts
 	var jobs []job
 	traces := map[setting][]*check.Trace{}
 	for _, s := range r.chosen {
 		traces[s] = append(traces[s], r.good[s])
-		wants := r.wants(s)
-		for i := range scripts {
-			if i > 0 && scripts[i].plays(s.rev, s.t) && wants.has(scripts[i].Name) {
-				jobs = append(jobs, job{s, len(traces[s]), &scripts[i]})
-				traces[s] = append(traces[s], nil)
-			}
+		for _, script := range r.toPlay(s, r.good[s]) {
+			jobs = append(jobs, job{s, len(traces[s]), script})
+			traces[s] = append(traces[s], nil)
 		}
 	}
+	r.places = 1 + len(jobs)
 	ctx, stop := context.WithCancel(r.drive)
 	defer stop()
 	r.drive = ctx
@@ -394,12 +432,15 @@ func (r *runner) judge() error {
 	var workers sync.WaitGroup
 	var failed error
 	n := max(1, r.o.Parallel)
-	if r.t.Listen != "" {
+	if r.desk != nil {
 		n = 1
 	}
 	for range n {
 		workers.Go(func() {
 			for j := range todo {
+				if r.desk != nil {
+					r.place++
+				}
 				t, err := r.play(j.plays, j.s)
 				r.mu.Lock()
 				traces[j.s][j.n] = t
@@ -427,6 +468,8 @@ func (r *runner) judge() error {
 	}
 	if r.givenUp() {
 		r.left = "the client sent more than is recorded, or nothing any more, in several scripts, and the others were not played"
+	} else if r.stopped() {
+		r.left = "the run was ended before all scripts were played"
 	} else if ctx.Err() != nil {
 		r.left = "the run was cancelled, or its time was over"
 	}
@@ -439,8 +482,31 @@ func (r *runner) judge() error {
 	return errors.Join(last, r.ctx.Err())
 }
 
+// stopped reports whether Options.Stop ended the plays.
+func (r *runner) stopped() bool {
+	select {
+	case <-r.o.Stop:
+		return true
+	default: // also where it is nil
+		return false
+	}
+}
+
+// toPlay are the scripts beside the good one that are played in a setting, in
+// which the good one was seen so.
+func (r *runner) toPlay(s setting, good *check.Trace) []*Script {
+	wants := r.wants(s, good)
+	var out []*Script
+	for i := range r.scripts[1:] {
+		if script := &r.scripts[1+i]; script.plays(s.rev, s.t) && wants.has(script.Name) {
+			out = append(out, script)
+		}
+	}
+	return out
+}
+
 // wants are the scripts that the selected checks look at.
-func (r *runner) wants(s setting) *wanted {
+func (r *runner) wants(s setting, good *check.Trace) *wanted {
 	w := &wanted{}
 	if r.o.Selects == nil || r.o.scripts != nil {
 		w.all = true
@@ -449,7 +515,7 @@ func (r *runner) wants(s setting) *wanted {
 	checks := All()
 	for i := range checks {
 		if k := &checks[i]; !w.all && k.Applies(s.rev, s.t) && r.o.Selects(k, s.rev, s.t) {
-			w.addScriptsOf(k, s.rev, s.t, r.good[s])
+			w.addScriptsOf(k, s.rev, s.t, good)
 		}
 	}
 	return w

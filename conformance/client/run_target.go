@@ -95,19 +95,16 @@ func (t *Target) transports(rev string) []catalogue.Transport {
 func (r *runner) play(s *Script, at setting) (*check.Trace, error) {
 	l := r.o.Limits
 	l = l.withDefaults()
-	if g := r.good[at]; g == nil {
+	if g := r.good[at]; g == nil && r.desk == nil {
 		l.Idle = l.Idle * 5 / 2 // it has not shown yet how it goes about things
-	} else {
+	} else if g != nil && r.desk == nil {
 		gap := 3 * longestGap(g)
 		l.Idle, l.Ask = max(l.Idle, gap), max(l.Ask, gap)
 	}
-	if g := r.good[at]; g != nil && r.t.Listen == "" {
+	if g := r.good[at]; g != nil {
 		// It has shown how long it takes: a client that sends nothing now is not
 		// waited for as long.
 		l.Start = min(l.Start, max(10*time.Second, 10*firstHeard(g)))
-	}
-	if r.t.Listen != "" && !r.heard() {
-		l.Start = handTime
 	}
 	ctx := r.drive
 	p := newPlay(ctx, s, at.rev, at.t, l)
@@ -145,9 +142,6 @@ func (r *runner) play(s *Script, at setting) (*check.Trace, error) {
 	return check.NewTrace(rec), nil
 }
 
-// handTime is how long a client that is started by hand is waited for first.
-const handTime = time.Hour
-
 // firstHeard is when the client sent something first.
 func firstHeard(t *check.Trace) time.Duration {
 	for i := range t.Recording.Events {
@@ -180,8 +174,11 @@ func longestGap(t *check.Trace) time.Duration {
 
 // begin starts what belongs to a play, and returns when all of it has ended.
 func (p *Play) begin(r *runner) error {
-	if p.Transport != catalogue.Stdio {
-		if err := p.listen(r.t.Listen); err != nil {
+	switch {
+	case r.desk != nil:
+		p.origins[""] = &origin{url: r.desk.base}
+	case p.Transport != catalogue.Stdio:
+		if _, err := p.open(""); err != nil {
 			return err
 		}
 	}
@@ -198,7 +195,7 @@ func (p *Play) begin(r *runner) error {
 		defer l.Close()
 		reach.Address = l.address()
 	}
-	r.tell(Progress{Revision: p.Revision, Transport: p.Transport, Script: p.Script.Name, URL: map[bool]string{true: reach.URL}[r.t.Listen != ""]})
+	r.tell(Progress{Revision: p.Revision, Transport: p.Transport, Script: p.Script.Name})
 	if r.t.Drive != "" {
 		driven, stop := context.WithCancel(context.Background())
 		done := make(chan struct{})
@@ -208,8 +205,11 @@ func (p *Play) begin(r *runner) error {
 		}()
 		defer func() { stop(); <-done }()
 	}
-	if r.t.Listen != "" {
-		p.await(nil)
+	if r.desk != nil {
+		if r.desk.await(p) {
+			r.tell(r.waiting(p, false))
+			p.awaitByHand(r)
+		}
 		return nil
 	}
 	for i := range max(1, p.Script.Starts) {
