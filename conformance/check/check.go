@@ -279,7 +279,7 @@ func (c *Case) missing(name string) {
 func (c *Case) unopened() string {
 	for _, t := range c.traces {
 		for req := range t.visit(t.sent) {
-			if req.Method == hello(c.Revision) && t.Answer(req).OK() {
+			if req.Method == hello(c.Revision) && usable(c.Revision, t.Answer(req)) {
 				return "too many sessions were lost"
 			}
 		}
@@ -291,9 +291,9 @@ func (c *Case) unopened() string {
 // settled: broken where the server was alive and silent, or ended or hung over
 // that very request; not observed where the wait was short; blocked where the
 // server had ended before, answered under another id, or said nothing in its
-// answer.
+// answer. A notification has none, and settles nothing.
 func (c *Case) Answer(req *Frame) *Frame {
-	if req == nil {
+	if req == nil || req.Kind == KindNotification {
 		return nil
 	}
 	if a := req.Trace.Answer(req); a != nil {

@@ -121,7 +121,7 @@ func modernEnvelopeChecks() []Check {
 					case f.ID == nil:
 						c.Saw()
 					default:
-						c.Broken(f, "no id member, since the schema allows a string or an integer only", "id "+text(f.ID))
+						c.Broken(f, "no id member, since the schema allows a string or an integer only", sayID(f.ID))
 					}
 				})
 			},
@@ -214,11 +214,11 @@ func (c *Case) echoed(match func(*Frame) bool) {
 			case ids[idKey(f.ID)]:
 				c.Saw()
 			case loose[looseID(f.ID)]:
-				c.Broken(f, "the id as it was sent", "id "+text(f.ID)+", of another type")
+				c.Broken(f, "the id as it was sent", sayID(f.ID)+", of another type")
 			case t.readBroken(f.Index):
 				// The id may have been read from text that is no JSON.
 			default:
-				c.Broken(f, "the id of a request", "id "+text(f.ID)+", which no request had")
+				c.Broken(f, "the id of a request", sayID(f.ID)+", which no request had")
 			}
 		}
 	}

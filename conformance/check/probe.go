@@ -450,13 +450,20 @@ func schemasOf(facts *Facts) map[string]wire.Raw {
 func handshake(s *Session) bool {
 	s.Step("open")
 	if Modern(s.rev) {
-		return s.Call("server/discover", "") != nil
+		return usable(s.rev, s.Call(methodDiscover, ""))
 	}
-	if a := s.Call("initialize", s.Hello(s.rev)); !a.OK() || !hasAny(a.Result, []string{"protocolVersion", "capabilities", "serverInfo"}) {
+	if !usable(s.rev, s.Call("initialize", s.Hello(s.rev))) {
 		return false
 	}
 	s.Tell("notifications/initialized", "")
 	return true
+}
+
+// usable reports whether a client can go on with an answer to hello: of a
+// stateless revision with any, else with a result that has something of what it
+// should.
+func usable(rev string, a *Frame) bool {
+	return a != nil && (Modern(rev) || a.OK() && hasAny(a.Result, []string{"protocolVersion", "capabilities", "serverInfo"}))
 }
 
 // Hello is the params of an initialize request that offers a version.

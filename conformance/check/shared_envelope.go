@@ -116,7 +116,7 @@ func envelopeChecks() []Check {
 					case a == nil: // others tell of silence: it repeats no id, and no wrong one
 						c.left(req)
 					case !wire.Equal(a.ID, req.ID):
-						c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
+						c.Broken(a, sayID(req.ID), sayID(a.ID))
 					default:
 						c.Saw()
 					}
@@ -139,7 +139,7 @@ func envelopeChecks() []Check {
 						continue // told of
 					}
 					if stray := req.Trace.unattributed(req.Index, s.to); a == nil && len(stray) > 0 {
-						c.Broken(stray[0], "id "+text(req.ID), "id "+text(stray[0].ID))
+						c.Broken(stray[0], sayID(req.ID), sayID(stray[0].ID))
 						continue
 					}
 					switch {
@@ -247,7 +247,7 @@ func envelopeChecks() []Check {
 			Judge: func(c *Case) {
 				c.each(func(f *Frame) {
 					if isNotification(f.Method) {
-						c.want(f, f.ID == nil, "no id", "id "+text(f.ID))
+						c.want(f, f.ID == nil, "no id", sayID(f.ID))
 					}
 				})
 			},
@@ -283,7 +283,7 @@ func envelopeChecks() []Check {
 						}
 						// A line that could not be read as a request may have
 						// been answered by an id found in it.
-						c.want(f, sent[looseID(f.ID)] || t.readBroken(f.Index), "an id that was sent", "id "+text(f.ID))
+						c.want(f, sent[looseID(f.ID)] || t.readBroken(f.Index), "an id that was sent", sayID(f.ID))
 					}
 				}
 			},
@@ -382,7 +382,7 @@ func (c *Case) strayed(results, errors bool) {
 	for _, t := range c.Traces() {
 		for req := range t.visit(t.sent) {
 			if a := t.astray(req); a != nil && (a.Failed() && errors || !a.Failed() && results) {
-				c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
+				c.Broken(a, sayID(req.ID), sayID(a.ID))
 			}
 		}
 	}
@@ -398,7 +398,7 @@ func (c *Case) respelt(results, errors bool) {
 			}
 			if a := t.Answer(req); a != nil && idKey(a.ID) != idKey(req.ID) && len(t.asked[idKey(a.ID)]) == 0 && (a.Failed() && errors || !a.Failed() && results) {
 				if !t.refusal(a) { // where HTTP refuses by its status the body may say why
-					c.Broken(a, "id "+text(req.ID), "id "+text(a.ID))
+					c.Broken(a, sayID(req.ID), sayID(a.ID))
 				}
 			}
 		}
@@ -546,6 +546,14 @@ func (t *Trace) askedLoosely(id wire.Raw) int {
 		n += len(t.asked[shortKey(key+plainID(id))])
 	}
 	return n
+}
+
+// sayID names an id in a message.
+func sayID(id wire.Raw) string {
+	if id == nil {
+		return "no id"
+	}
+	return "id " + text(id)
 }
 
 // plainID is an id as text, without the quotes of a string.
