@@ -275,6 +275,12 @@ func TestTrace(t *testing.T) {
 	var got jsonrpc.Trace
 	s := oldTap(t, oldServer{CallTool: func(ctx context.Context, _ *callToolParams) (*result, error) {
 		got = jsonrpc.PeerOf(ctx).Trace()
+		// A handler that is written for another revision sees the same.
+		as := &jsonrpc.As{Revision: "2024-11-05"}
+		require.Equal(t, got, jsonrpc.PeerOf(jsonrpc.WithPeer(ctx, as, nil)).Trace())
+		lasting, turn := jsonrpc.Lasting(ctx, as, nil)
+		defer turn.Cancel(nil)
+		require.Equal(t, got, jsonrpc.PeerOf(lasting).Trace())
 		return &result{}, nil
 	}})
 	s.talk("> "+request("2", "tools/call", `{"name":"x","_meta":{"traceparent":"`+parent+`","tracestate":"a=1","baggage":"k=v"}}`), `< {"jsonrpc":"2.0","id":2,"result":"*"}`)

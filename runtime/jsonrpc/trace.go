@@ -35,12 +35,13 @@ func WithTrace(ctx context.Context, t Trace) context.Context {
 // Trace is what the request being handled carried; empty members for what it did
 // not.
 func (p Peer) Trace() (t Trace) {
-	if p.in == nil {
+	in := p.request()
+	if in == nil {
 		return t
 	}
-	params := wire.Raw(p.in.data).Get("params")
-	if p.in.ex == nil && params == nil { // a request in a result: the params are all there is
-		params = p.in.data
+	params := wire.Raw(in.data).Get("params")
+	if in.ex == nil && params == nil { // a request in a result: the params are all there is
+		params = in.data
 	}
 	meta := params.Get("_meta")
 	t.Parent, _ = meta.Get(metaTraceParent).Str()
