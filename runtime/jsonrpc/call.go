@@ -548,7 +548,7 @@ func (c *Conn) sendCancelled(w *call, reason string) {
 			return
 		}
 	}
-	b := appendNotification(nil, methodCancelled, cancelledParams{NewID(w.id), reason})
+	b := AppendNotification(nil, methodCancelled, cancelledParams{NewID(w.id), reason})
 	var ex Exchange
 	if w.in != nil {
 		w.in.sending.Lock()
@@ -773,17 +773,6 @@ func (c *Conn) progressed(env *envelope) bool {
 	return true
 }
 
-// appendNotification appends a whole notification.
-func appendNotification(b []byte, method string, params wire.Appender) []byte {
-	b = append(b, `{"jsonrpc":"2.0","method":`...)
-	b = wire.AppendString(b, method)
-	if params != nil {
-		b = append(b, `,"params":`...)
-		b = params.AppendJSON(b)
-	}
-	return append(b, '}')
-}
-
 // sendFrame hands a frame over: to an exchange, or to the link.
 func (c *Conn) sendFrame(ctx context.Context, ex Exchange, data []byte) error {
 	c.sent.Add(1)
@@ -838,7 +827,7 @@ func (c *Conn) notify(ctx context.Context, in *inbound, method string, params wi
 	}
 	buf := getBuf()
 	defer putBuf(buf)
-	buf.b = appendNotification(buf.b, method, params)
+	buf.b = AppendNotification(buf.b, method, params)
 	if method == methodMessage && c.side == ServerSide {
 		level, _ := wire.Raw(buf.b).Get("params").Get("level").Str()
 		if rank := levelRank(level); rank >= 0 && !c.logs(in, svc, rank) {

@@ -155,7 +155,13 @@ func AppendRequest(b []byte, id ID, method string, params wire.Appender) []byte 
 
 // AppendNotification appends a whole notification; nil params are left out.
 func AppendNotification(b []byte, method string, params wire.Appender) []byte {
-	return appendNotification(b, method, params)
+	b = append(b, `{"jsonrpc":"2.0","method":`...)
+	b = wire.AppendString(b, method)
+	if params != nil {
+		b = append(b, `,"params":`...)
+		b = params.AppendJSON(b)
+	}
+	return append(b, '}')
 }
 
 // AppendResult appends a whole answer with a result.
@@ -170,7 +176,14 @@ func AppendResult(b []byte, id ID, result wire.Appender) []byte {
 // AppendError appends a whole answer with an error. A zero id is null, or left
 // out if absent is set.
 func AppendError(b []byte, id ID, absent bool, e *Error) []byte {
-	return appendError(b, id, absent, e)
+	b = append(b, `{"jsonrpc":"2.0"`...)
+	if !id.IsZero() || !absent {
+		b = append(b, `,"id":`...)
+		b = id.AppendJSON(b)
+	}
+	b = append(b, `,"error":`...)
+	b = e.AppendJSON(b)
+	return append(b, '}')
 }
 
 // AppendExtra adds members to the message that b ends with, before its closing
@@ -195,7 +208,7 @@ func isMember(name string) bool {
 func (e *Envelope) AppendJSON(b []byte) []byte {
 	switch {
 	case e.Error != nil:
-		b = appendError(b, e.ID, true, e.Error)
+		b = AppendError(b, e.ID, true, e.Error)
 	case e.Method == "":
 		b = AppendResult(b, e.ID, rawObject(e.Result))
 	default:
@@ -204,7 +217,7 @@ func (e *Envelope) AppendJSON(b []byte) []byte {
 			params = e.Params
 		}
 		if e.ID.IsZero() {
-			b = appendNotification(b, e.Method, params)
+			b = AppendNotification(b, e.Method, params)
 		} else {
 			b = AppendRequest(b, e.ID, e.Method, params)
 		}

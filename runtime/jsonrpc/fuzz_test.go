@@ -124,6 +124,6 @@ func FuzzID(f *testing.F) {
 		require.False(t, id.IsZero())
 		var again jsonrpc.ID
 		require.NoError(t, again.UnmarshalJSON(raw))
-		require.True(t, id == again.Clone())
+		require.True(t, id == again)
 	})
 }

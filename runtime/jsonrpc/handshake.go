@@ -155,7 +155,7 @@ func capabilitiesOf(result wire.Raw) wire.Raw {
 }
 
 func (c *Conn) declareInitialized(ctx context.Context) error {
-	if err := c.sendFrame(ctx, nil, appendNotification(nil, methodInitialized, nil)); err != nil {
+	if err := c.sendFrame(ctx, nil, AppendNotification(nil, methodInitialized, nil)); err != nil {
 		return &CallError{Method: methodInitialized, Stage: StageSend, Err: err}
 	}
 	c.mu.Lock()

@@ -11,7 +11,7 @@ import (
 // ID is the id of a request, or a progress token: a string or an integer,
 // exactly as it was spelled. Two ids are equal (==) when their spelling is: 1,
 // 1.0, "1" and a number of twenty digits all differ, and none is ever changed
-// by passing through here. The zero ID is no id.
+// by passing through here. It never aliases a message. The zero ID is no id.
 type ID struct {
 	kind idKind
 	num  int64
@@ -83,9 +83,6 @@ func (id ID) AppendJSON(b []byte) []byte {
 	}
 	return append(b, "null"...)
 }
-
-// Clone returns the id itself: an ID never aliases a message buffer.
-func (id ID) Clone() ID { return id }
 
 // MarshalJSON is AppendJSON.
 func (id ID) MarshalJSON() ([]byte, error) { return id.AppendJSON(nil), nil }

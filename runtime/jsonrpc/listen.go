@@ -377,7 +377,7 @@ func (l *listenStream) start() {
 	if !l.abandoned() {
 		// The wait for room ends with the request: when it is cancelled, when
 		// the connection closes, and by the carrier's own bound.
-		err = c.sendFrame(in, in.ex, appendNotification(nil, methodAcknowledged, l))
+		err = c.sendFrame(in, in.ex, AppendNotification(nil, methodAcknowledged, l))
 	}
 	l.mu.Lock()
 	how := l.ends
@@ -485,7 +485,7 @@ var errMissed = errors.New("the subscription is not acknowledged yet")
 // nothing follows the end.
 func (l *listenStream) send(m change) {
 	c := l.in.c
-	if err := c.sendFrame(endedContext, l.in.ex, appendNotification(nil, topicMethods[m.t], changeParams{change: m, sub: l.in.id})); err != nil {
+	if err := c.sendFrame(endedContext, l.in.ex, AppendNotification(nil, topicMethods[m.t], changeParams{change: m, sub: l.in.id})); err != nil {
 		c.ev.note(Event{Kind: DroppedAnswer, Method: topicMethods[m.t], ID: l.in.id, Err: err}, nil)
 	}
 }
@@ -526,7 +526,7 @@ func (l *listenStream) finish(ctx context.Context, how listenEnd, e *Error) {
 	f := Frame{}
 	if in.finish() && how != endQuiet {
 		if e != nil {
-			f.Data, f.Code = appendError(nil, in.id, false, e), e.Code
+			f.Data, f.Code = AppendError(nil, in.id, false, e), e.Code
 		} else {
 			f.Data = l.result()
 		}

@@ -192,7 +192,7 @@ func (p Peer) Progress(ctx context.Context, progress float64, total *float64, me
 	if !in.svc.rules.ProgressMessage {
 		message = ""
 	}
-	return in.c.sendFrame(ctx, in.ex, appendNotification(nil, methodProgress, progressParams{token, progress, total, message}))
+	return in.c.sendFrame(ctx, in.ex, AppendNotification(nil, methodProgress, progressParams{token, progress, total, message}))
 }
 
 // relay passes on progress on a call that was made for this request with its
@@ -204,7 +204,7 @@ func (in *inbound) relay(p Progress) {
 		return
 	}
 	in.reported, in.progress = true, p.Progress
-	_ = in.c.sendFrame(in, in.ex, appendNotification(nil, methodProgress, relayedProgress{in.progressToken(), p.Params}))
+	_ = in.c.sendFrame(in, in.ex, AppendNotification(nil, methodProgress, relayedProgress{in.progressToken(), p.Params}))
 }
 
 // relayedProgress are the params of progress with another token.

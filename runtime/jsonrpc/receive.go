@@ -614,7 +614,7 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 		c.uninitialized(in)
 		in.inline = c.side == ClientSide
 		buf := getBuf()
-		buf.b = appendError(buf.b, in.id, false, err)
+		buf.b = AppendError(buf.b, in.id, false, err)
 		c.end(in, buf, err.Code)
 		return nil, nil
 	}
@@ -1050,13 +1050,13 @@ func (c *Conn) fail(in *inbound, buf *buffer, err error) int64 {
 	if hidden && (in.Err() == nil || !errors.Is(err, in.Err())) {
 		c.hidden(in, err)
 	}
-	buf.b = appendError(buf.b[:0], in.id, false, e)
+	buf.b = AppendError(buf.b[:0], in.id, false, e)
 	if e.Data != nil || len(e.Extra) > 0 {
 		if err := e.checkRaws(); err != nil {
 			c.ev.note(Event{Kind: InvalidOutput, Method: in.method, ID: in.id, Err: err}, buf.b)
 			c.ev.log.Error("error data that is not JSON", "method", in.method, "id", in.id.String(), "err", err)
 			e = &Error{Code: e.Code, Message: e.Message} // what can be said
-			buf.b = appendError(buf.b[:0], in.id, false, e)
+			buf.b = AppendError(buf.b[:0], in.id, false, e)
 		}
 	}
 	c.uninitialized(in)
@@ -1174,19 +1174,6 @@ func (s *Service) before() (members string) {
 	return members
 }
 
-// appendError appends an answer that is an error. A zero id is left out or
-// null.
-func appendError(b []byte, id ID, absent bool, e *Error) []byte {
-	b = append(b, `{"jsonrpc":"2.0"`...)
-	if !id.IsZero() || !absent {
-		b = append(b, `,"id":`...)
-		b = id.AppendJSON(b)
-	}
-	b = append(b, `,"error":`...)
-	b = e.AppendJSON(b)
-	return append(b, '}')
-}
-
 // absentID says how an id that could not be read is spelled: left out or null.
 func (c *Conn) absentID(svc *Service) bool {
 	if svc == nil {
@@ -1248,7 +1235,7 @@ func (c *Conn) refuse(ex Exchange, env *envelope, e *Error) {
 		id = ID{}
 	}
 	e.Message = clip(e.Message, maxText) // it may quote what the peer sent
-	buf.b = appendError(buf.b, id, c.absentID(env.svc), e)
+	buf.b = AppendError(buf.b, id, c.absentID(env.svc), e)
 	c.sent.Add(1)
 	ctx := c.ctx
 	if c.side == ClientSide {
