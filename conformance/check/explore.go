@@ -267,6 +267,9 @@ func (t *Trace) Heard() string {
 			}
 		}
 		said := strings.Join(out, ", ")
+		if t.noted(noteFlood) {
+			said += "; it wrote more than is recorded, none of it an answer, and had to be stopped"
+		}
 		if at := t.Elsewhere(); at != "" {
 			said += "; its endpoint event names an address at " + at + ", another origin than its own, and nothing is sent there"
 		}
