@@ -282,12 +282,18 @@ func lifecycleChecks() []check.Check {
 			ID: "client-experimental-tolerated", Title: "an experimental capability of the server does no harm", Layer: check.Protocol,
 			Requirements: []string{"legacy/capability-experimental"},
 			Judge: func(c *check.Case) {
-				plain := false
+				// Of a client that has several sessions each is compared with its like.
+				like := func(k *talk) string {
+					return str(k.open.Params.Get("protocolVersion")) + " " + check.Name(k.open.Params.Get("clientInfo"), "name")
+				}
+				plain := map[string]bool{}
 				for _, k := range talks(c, Good) {
-					plain = plain || k.ready != nil
+					if k.open != nil && k.ready != nil {
+						plain[like(k)] = true
+					}
 				}
 				for _, k := range talks(c, scriptTour) {
-					if k.answers[k.open].OK() && plain {
+					if k.answers[k.open].OK() && plain[like(k)] {
 						want(c, k.open, k.ready != nil, "a client that goes on", "a client that left over an experimental capability")
 					}
 				}

@@ -80,6 +80,7 @@ type Play struct {
 	heard    bool // something came from the client
 	first    time.Time
 	last     time.Time // when something came or went
+	said     time.Time // when something came
 	busy     int       // hooks that have still something to do
 	bytes    int
 	asked    int
@@ -213,6 +214,7 @@ func (p *Play) touch(fromClient bool, bytes int) bool {
 	}
 	if fromClient {
 		p.bytes += bytes
+		p.said = now
 	}
 	flood := p.bytes > p.limits.Bytes || p.rec.Len() > p.limits.Events
 	p.mu.Unlock()

@@ -296,10 +296,10 @@ func (p *Play) runClient(r *runner, reach Reach, last bool) error {
 
 // awaitRun waits until one run of several is over, without ending the play.
 func (p *Play) awaitRun(exited <-chan struct{}) {
-	p.mu.Lock()
-	p.last = time.Now()
-	p.mu.Unlock()
 	began := time.Now()
+	p.mu.Lock()
+	p.last = began
+	p.mu.Unlock()
 	for {
 		select {
 		case <-exited:
@@ -309,9 +309,11 @@ func (p *Play) awaitRun(exited <-chan struct{}) {
 		case <-time.After(20 * time.Millisecond):
 		}
 		p.mu.Lock()
-		heard, last, busy := p.heard, p.last, p.busy
+		now := time.Now()
+		heard := p.said.After(began) // a client that starts slowly says nothing at first
+		quiet := p.quietLocked(now)
 		p.mu.Unlock()
-		if heard && busy == 0 && time.Since(last) > p.limits.Idle || !heard && time.Since(began) > p.limits.Start || time.Since(began) > p.limits.Play {
+		if heard && quiet || !heard && now.Sub(began) > p.limits.Start || now.Sub(began) > p.limits.Play {
 			return
 		}
 	}
