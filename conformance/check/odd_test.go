@@ -227,3 +227,24 @@ func (w *typelessWriter) WriteHeader(status int) {
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
+
+// TestCancelledCallIsShownForItself holds that of a call which is given up it is
+// the call that a finding shows, and not what cancelled it.
+func TestCancelledCallIsShownForItself(t *testing.T) {
+	s := server{Output: func(_ *conn, r *request, a string) string {
+		if r != nil && r.Method == "tools/call" && r.Params.Get("arguments").Get("goldwire").Kind() == wire.KindArray {
+			return ""
+		}
+		return a
+	}}
+	all := judge(t, s, "2025-06-18")
+	for id, v := range all {
+		if id != "hostile-arguments" {
+			require.Contains(t, []result.Verdict{result.Pass, result.NotObserved, result.NotApplicable}, v.Verdict, "%s: %s %s\n%s", id, v.Observed, v.Reason, frames(v))
+		}
+	}
+	v := all["hostile-arguments"]
+	require.Equal(t, result.Fail, v.Verdict)
+	at := slices.IndexFunc(v.Frames, func(f result.Frame) bool { return f.Here })
+	require.Contains(t, v.Frames[at].Text, `"method":"tools/call"`)
+}

@@ -146,7 +146,11 @@ func safetyChecks() []Check {
 			Judge: func(c *Case) {
 				for _, s := range c.StepsOf("hostile/") {
 					for _, req := range s.Sent() {
-						if c.Answer(req) != nil {
+						switch {
+						case req.Trace.Answer(req) == nil && req.Trace.fate(req) == fateUnsure:
+							// Only tools that answer other calls at once are called so.
+							c.Broken(req, "an answer to this request", "none, until it was cancelled")
+						case c.Answer(req) != nil:
 							c.Saw()
 						}
 					}
