@@ -293,6 +293,37 @@ func TestListenKnowsWhoBeginsAnew(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 }
 
+// TestEachStartHasItsTime holds that a client which says nothing for a while
+// after its second start, longer than it is silent between messages, is heard.
+func TestEachStartHasItsTime(t *testing.T) {
+	const idle = slow * 60 * time.Millisecond
+	starts := 0
+	slowly := raw(func(ctx context.Context, s *client.Process, _ io.Writer) int {
+		if starts++; starts > 1 {
+			select {
+			case <-time.After(4 * idle):
+			case <-ctx.Done():
+				return 1
+			}
+		}
+		_, _ = io.WriteString(s.In, hello)
+		_, _ = bufio.NewReader(s.Out).ReadString('\n')
+		_, _ = io.WriteString(s.In, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
+		_ = s.In.Close()
+		return 0
+	})
+	heard := 0
+	_, err := client.Run(t.Context(), slowly, client.Options{
+		Revisions: []string{newest}, Limits: client.Limits{Idle: idle},
+		Save: func(_ string, rec *transcript.Recording) error {
+			heard = strings.Count(rec.String(), `"method":"initialize"`)
+			return nil
+		},
+	}.WithScripts(client.Script{Name: client.Good, Starts: 2}))
+	require.NoError(t, err)
+	require.Equal(t, 2, heard)
+}
+
 // TestNothingIsOpenedOnceAPlayHasEnded holds that what a script still does then
 // leaves nothing open that nobody would close.
 func TestNothingIsOpenedOnceAPlayHasEnded(t *testing.T) {

@@ -76,8 +76,9 @@ type Play struct {
 	why      string // why the play is over, "" while it is not
 	closed   bool   // nothing more is opened
 	counts   map[string]int
-	run      int  // how often the client was started
-	heard    bool // something came from the client
+	run      int       // how often the client was started
+	begun    time.Time // when it was started last
+	heard    bool      // something came from the client
 	first    time.Time
 	last     time.Time // when something came or went
 	said     time.Time // when something came
@@ -245,21 +246,33 @@ func (p *Play) quietLocked(now time.Time) bool {
 	if p.Script.Idle > 0 {
 		idle = p.Script.Idle
 	}
-	return p.heard && p.busy == 0 && now.Sub(p.last) > idle
+	return p.saidLocked() && p.busy == 0 && now.Sub(p.last) > idle
 }
 
-// lateLocked reports whether the play has lasted as long as it may.
+// saidLocked reports whether something came since the client was started.
+func (p *Play) saidLocked() bool { return p.said.After(p.begun) }
+
+// lateLocked reports whether the play has lasted as long as it may since the
+// client was started, or was heard first.
 func (p *Play) lateLocked(now time.Time) bool {
-	most := p.limits.Play
+	most, since := p.limits.Play, p.first
 	if p.Script.Time > 0 {
 		most = p.Script.Time
 	}
-	return p.heard && now.Sub(p.first) > most
+	if p.run > 1 {
+		since = p.begun
+	}
+	return p.heard && now.Sub(since) > most
 }
 
-// await waits for the end of the play; exited is closed when the client has
-// ended.
-func (p *Play) await(exited <-chan struct{}) {
+// await waits for the end of a run of the client, which is that of the play too
+// where it is the last; exited is closed when the client has ended.
+func (p *Play) await(exited <-chan struct{}, last bool) {
+	end := func(why string) {
+		if last {
+			p.over(why)
+		}
+	}
 	began := time.Now()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -269,22 +282,25 @@ func (p *Play) await(exited <-chan struct{}) {
 			p.over(OverStop)
 			return
 		case <-exited:
-			p.over(OverExit)
+			end(OverExit)
 			return
 		case <-tick.C:
 		}
 		p.mu.Lock()
 		now := time.Now()
-		heard, late, quiet := p.heard, p.lateLocked(now), p.quietLocked(now)
+		heard, said, late, quiet := p.heard, p.saidLocked(), p.lateLocked(now), p.quietLocked(now)
 		p.mu.Unlock()
 		switch {
 		case !heard && now.Sub(began) > p.limits.Start:
-			p.over(OverSilent)
+			end(OverSilent)
 		case late:
-			p.over(OverTime)
-		case quiet:
-			p.over(OverIdle)
+			end(OverTime)
+		case quiet, !said && now.Sub(began) > p.limits.Start:
+			end(OverIdle)
+		default:
+			continue
 		}
+		return
 	}
 }
 

@@ -233,6 +233,7 @@ func (p *Play) runClient(r *runner, reach Reach, last bool) error {
 	defer cleanup()
 	p.mu.Lock()
 	p.run++
+	p.begun = time.Now()
 	p.mu.Unlock()
 	p.rec.Note(0, transcript.KindStart, strings.Join(r.o.Redact.Args(r.t.Command), " "))
 	c, err := launcher.Launch(p.ctx)
@@ -256,11 +257,7 @@ func (p *Play) runClient(r *runner, reach Reach, last bool) error {
 		}
 		close(exited)
 	}()
-	if last {
-		p.await(exited)
-	} else {
-		p.awaitRun(exited)
-	}
+	p.await(exited, last)
 	leave := func(d time.Duration) bool {
 		t := time.NewTimer(d)
 		defer t.Stop()
@@ -292,31 +289,6 @@ func (p *Play) runClient(r *runner, reach Reach, last bool) error {
 	<-exited
 	<-quiet
 	return nil
-}
-
-// awaitRun waits until one run of several is over, without ending the play.
-func (p *Play) awaitRun(exited <-chan struct{}) {
-	began := time.Now()
-	p.mu.Lock()
-	p.last = began
-	p.mu.Unlock()
-	for {
-		select {
-		case <-exited:
-			return
-		case <-p.ctx.Done():
-			return
-		case <-time.After(20 * time.Millisecond):
-		}
-		p.mu.Lock()
-		now := time.Now()
-		heard := p.said.After(began) // a client that starts slowly says nothing at first
-		quiet := p.quietLocked(now)
-		p.mu.Unlock()
-		if heard && quiet || !heard && now.Sub(began) > p.limits.Start || now.Sub(began) > p.limits.Play {
-			return
-		}
-	}
 }
 
 // freeText keeps the start of what a client writes for people.
