@@ -41,8 +41,8 @@ revision: ## take in a new revision: REV=2027-01-15 FILE=path/to/schema.json
 
 .PHONY: test
 test: ## run every test that needs nothing but Go
-	$(GO) test -vet=off -race -shuffle=on $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SEQUENTIAL))") # make lint vets
-	$(GO) test -vet=off -shuffle=on $(SEQUENTIAL) $(SAMPLED)
+	$(GO) test -p 3 -vet=off -race -shuffle=on $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SEQUENTIAL))") # make lint vets
+	$(GO) test -p 3 -vet=off -shuffle=on $(SEQUENTIAL) $(SAMPLED)
 	$(GO) test -vet=off -count 1 ./runtime/jsonl ./runtime/streamhttp -run '^(TestLargeResultIsNotCopiedOften|TestTextStreamNeedsLittleMemory)$$' # what the race detector distorts
 
 .PHONY: lint
