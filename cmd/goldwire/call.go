@@ -369,7 +369,7 @@ func ended(ctx context.Context) error {
 // failure gives a call that has no result its exit code.
 func (c *caller) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return &exitError{exitNoResult, errors.New("interrupted")}
+		return &exitError{exitNoResult, errInterrupted}
 	}
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		return exit

@@ -662,7 +662,7 @@ func startFailure(err error, command []string) *exitError {
 	case errors.Is(err, conformance.ErrNoCheck), errors.As(err, &tool):
 		return &exitError{exitUsage, err}
 	case errors.Is(err, context.Canceled):
-		return &exitError{exitNoResult, errors.New("interrupted")}
+		return &exitError{exitNoResult, errInterrupted}
 	}
 	return &exitError{exitNoResult, err}
 }

@@ -48,28 +48,33 @@ no check in common, or the recordings no message.`,
 			if format != "text" && format != "json" {
 				return &exitError{exitUsage, fmt.Errorf("--format %s: want text or json", format)}
 			}
-			var texts [2][]byte
-			var wires [2]bool
-			for i, file := range args {
-				b, err := readBounded(file)
-				if err != nil {
-					return &exitError{exitUsage, err}
-				}
-				texts[i], wires[i] = b, bytes.HasPrefix(b, []byte("goldwire-transcript:"))
-			}
-			switch {
-			case wires[0] && !wires[1]:
-				return &exitError{exitUsage, fmt.Errorf("%s is a recording and %s is none", args[0], args[1])}
-			case wires[1] && !wires[0]:
-				return &exitError{exitUsage, fmt.Errorf("%s is a recording and %s is none", args[1], args[0])}
-			case wires[0]:
-				return diffRecordings(cmd.OutOrStdout(), format, args, texts)
-			}
-			return diffReports(cmd.OutOrStdout(), format, args, texts)
+			return interruptible(cmd.Context(), func() error { return diff(cmd.OutOrStdout(), format, args) })
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "`FORMAT` of what is printed: text or json")
 	return cmd
+}
+
+// diff compares two files.
+func diff(w io.Writer, format string, files []string) error {
+	var texts [2][]byte
+	var wires [2]bool
+	for i, file := range files {
+		b, err := readBounded(file)
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		texts[i], wires[i] = b, bytes.HasPrefix(b, []byte("goldwire-transcript:"))
+	}
+	switch {
+	case wires[0] && !wires[1]:
+		return &exitError{exitUsage, fmt.Errorf("%s is a recording and %s is none", files[0], files[1])}
+	case wires[1] && !wires[0]:
+		return &exitError{exitUsage, fmt.Errorf("%s is a recording and %s is none", files[1], files[0])}
+	case wires[0]:
+		return diffRecordings(w, format, files, texts)
+	}
+	return diffReports(w, format, files, texts)
 }
 
 func diffReports(w io.Writer, format string, files []string, texts [2][]byte) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,23 +41,6 @@ func lint(recs []*transcript.Recording, o lintOptions) (*result.Report, error) {
 // gcPercent of a judgement, whose memory is nearly all the recordings, which
 // stay until its end.
 const gcPercent = 25
-
-// lintUntil is lint until the context ends; what still runs then ends with the
-// process.
-func lintUntil(ctx context.Context, recs []*transcript.Recording, o lintOptions) (rep *result.Report, err error) {
-	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		rep, err = lint(recs, o)
-	}()
-	select {
-	case <-done:
-		return rep, err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
 
 type lintFlags struct {
 	checkFlags
@@ -128,13 +110,18 @@ func (f *lintFlags) lint(cmd *cobra.Command, files []string, side string) error 
 	default:
 		return &exitError{exitUsage, fmt.Errorf("--side %s: want server, client or both", side)}
 	}
-	var recs []*transcript.Recording
-	for _, name := range files {
-		rec, err := readRecording(name)
-		if err != nil {
-			return &exitError{exitUsage, err}
+	recs := make([]*transcript.Recording, len(files))
+	if err := interruptible(cmd.Context(), func() error { // stdin may be silent
+		for i, name := range files {
+			rec, err := readRecording(name)
+			if err != nil {
+				return &exitError{exitUsage, err}
+			}
+			recs[i] = rec
 		}
-		recs = append(recs, rec)
+		return nil
+	}); err != nil {
+		return err
 	}
 	known, flaky, err := f.lists()
 	if err != nil {
@@ -144,13 +131,11 @@ func (f *lintFlags) lint(cmd *cobra.Command, files []string, side string) error 
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	rep, err := lintUntil(cmd.Context(), recs, o)
-	if err != nil {
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	var rep *result.Report
+	if err := interruptible(cmd.Context(), func() (err error) { rep, err = lint(recs, o); return err }); err != nil {
 		code := exitUsage
-		if errors.Is(err, context.Canceled) {
-			code, err = exitNoResult, errors.New("interrupted")
-		}
-		if errors.Is(err, conformance.ErrNoSession) {
+		if errors.Is(err, errInterrupted) || errors.Is(err, conformance.ErrNoSession) {
 			code = exitNoResult
 		}
 		return &exitError{code, errors.Join(err, leaveAll(outs))}

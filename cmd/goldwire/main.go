@@ -109,6 +109,22 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exit.code
 }
 
+// errInterrupted says that a signal came before there was a result.
+var errInterrupted = errors.New("interrupted")
+
+// interruptible does what looks at no context until the context ends; what still
+// runs then ends with the process.
+func interruptible(ctx context.Context, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return &exitError{exitNoResult, errInterrupted}
+	}
+}
+
 // version is what the go command recorded when it built this program.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {

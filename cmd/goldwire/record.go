@@ -222,33 +222,38 @@ Exit status: 0 done; 2 the command line makes no sense, or FILE is no recording;
   goldwire redact --redact secrets --redact member:password --output public.wire session.wire`,
 		Args: wants(1, 1, "one recording: goldwire redact FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(rules) == 0 {
-				rules = []string{"secrets"}
-			}
-			r, err := record.ParseRules(rules, os.LookupEnv)
-			if err != nil {
-				return &exitError{exitUsage, fmt.Errorf("--redact: %w", err)}
-			}
-			rec, err := readRecording(args[0])
-			if err != nil {
-				return &exitError{exitUsage, err}
-			}
-			if rec, err = record.Redact(rec, r); err != nil {
-				return &exitError{exitUsage, err}
-			}
-			out := &output{flag: "output"}
-			if err := out.open(to, cmd.OutOrStdout()); err != nil {
-				return &exitError{exitUsage, err}
-			}
-			if err := out.write(func(w io.Writer) error { _, err := rec.WriteTo(w); return err }); err != nil {
-				return &exitError{exitNoResult, err}
-			}
-			return nil
+			return interruptible(cmd.Context(), func() error { return redact(args[0], to, cmd.OutOrStdout(), rules) })
 		},
 	}
 	cmd.Flags().StringVar(&to, "output", "", "write to `FILE`, which may be the one that is read; - for stdout")
 	cmd.Flags().StringArrayVar(&rules, "redact", nil, ruleHelp+"; by default secrets")
 	return cmd
+}
+
+// redact writes the recording of one file without secrets to another.
+func redact(from, to string, stdout io.Writer, words []string) error {
+	if len(words) == 0 {
+		words = []string{"secrets"}
+	}
+	rules, err := record.ParseRules(words, os.LookupEnv)
+	if err != nil {
+		return &exitError{exitUsage, fmt.Errorf("--redact: %w", err)}
+	}
+	rec, err := readRecording(from)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	if rec, err = record.Redact(rec, rules); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	out := &output{flag: "output"}
+	if err := out.open(to, stdout); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	if err := out.write(func(w io.Writer) error { _, err := rec.WriteTo(w); return err }); err != nil {
+		return &exitError{exitNoResult, err}
+	}
+	return nil
 }
 
 // readBounded reads a file, - is stdin.

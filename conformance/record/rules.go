@@ -425,7 +425,7 @@ func strs(v wire.Raw, fn func(string)) {
 // Redact applies rules to a recording that was made before; the argument stays
 // as it is. A recording in which nothing is replaced keeps its head.
 func Redact(rec *transcript.Recording, rules *Rules) (*transcript.Recording, error) {
-	out := &transcript.Recording{Fields: slices.Clone(rec.Fields), After: rec.After}
+	out := &transcript.Recording{Fields: slices.Clone(rec.Fields), Events: make([]transcript.Event, 0, len(rec.Events)), After: rec.After}
 	found, messages := false, false
 	x := NewRedactor(rules, func(e *transcript.Event) {
 		found = found || e.Redacted
@@ -454,7 +454,7 @@ func Redact(rec *transcript.Recording, rules *Rules) (*transcript.Recording, err
 		}
 		out.Set(transcript.FieldRedacted, field)
 	}
-	if _, err := out.AppendText(nil); err != nil {
+	if err := out.Check(); err != nil {
 		return nil, errors.Join(errors.New("a rule makes a line that no recording can hold"), err)
 	}
 	return out, nil

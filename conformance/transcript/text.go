@@ -628,15 +628,30 @@ func show(s string) string {
 // was.
 func (r *Recording) AppendText(b []byte) ([]byte, error) {
 	start := len(b)
+	out, err := r.print(b, func(b []byte) ([]byte, error) { return b, nil })
+	if err != nil {
+		return b[:start], err
+	}
+	return out, nil
+}
+
+// Check gives the error of AppendText without the text.
+func (r *Recording) Check() error {
+	_, err := r.print(nil, func(b []byte) ([]byte, error) { return b[:0], nil })
+	return err
+}
+
+// print appends the text, and hands it to next after each line.
+func (r *Recording) print(b []byte, next func([]byte) ([]byte, error)) ([]byte, error) {
 	b = append(append(b, magic...), '\n')
 	var err error
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		if b, err = appendComments(b, f.Before); err != nil {
-			return b[:start], fmt.Errorf("field %s: %w", f.Name, err)
+			return b, fmt.Errorf("field %s: %w", f.Name, err)
 		}
 		if !fieldName(f.Name) {
-			return b[:start], fmt.Errorf("the field name %s is not made of lower-case letters, digits and hyphens", show(f.Name))
+			return b, fmt.Errorf("the field name %s is not made of lower-case letters, digits and hyphens", show(f.Name))
 		}
 		b = append(append(b, f.Name...), ':')
 		if f.Value != "" {
@@ -647,7 +662,9 @@ func (r *Recording) AppendText(b []byte) ([]byte, error) {
 				b = appendQuoted(b, f.Value)
 			}
 		}
-		b = append(b, '\n')
+		if b, err = next(append(b, '\n')); err != nil {
+			return b, err
+		}
 	}
 	for i := range r.Events {
 		e := &r.Events[i]
@@ -655,12 +672,14 @@ func (r *Recording) AppendText(b []byte) ([]byte, error) {
 			err = e.check()
 		}
 		if err != nil {
-			return b[:start], fmt.Errorf("event %d: %w", i, err)
+			return b, fmt.Errorf("event %d: %w", i, err)
 		}
-		b = append(e.appendLine(b), '\n')
+		if b, err = next(append(e.appendLine(b), '\n')); err != nil {
+			return b, err
+		}
 	}
 	if b, err = appendComments(b, r.After); err != nil {
-		return b[:start], fmt.Errorf("at the end: %w", err)
+		return b, fmt.Errorf("at the end: %w", err)
 	}
 	return b, nil
 }
@@ -746,12 +765,27 @@ func (r *Recording) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// WriteTo writes the recording in its canonical form; see AppendText.
+// WriteTo writes the recording in its canonical form, with the error of
+// AppendText before anything is written.
 func (r *Recording) WriteTo(w io.Writer) (int64, error) {
-	b, err := r.AppendText(nil)
-	if err != nil {
+	if err := r.Check(); err != nil {
 		return 0, err
 	}
-	n, err := w.Write(b)
-	return int64(n), err
+	const piece = 64 << 10
+	var written int64
+	write := func(b []byte) ([]byte, error) {
+		n, err := w.Write(b)
+		written += int64(n)
+		return b[:0], err
+	}
+	rest, err := r.print(nil, func(b []byte) ([]byte, error) {
+		if len(b) < piece {
+			return b, nil
+		}
+		return write(b)
+	})
+	if err == nil {
+		_, err = write(rest)
+	}
+	return written, err
 }

@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -210,6 +211,10 @@ func TestPrintRefusesWhatNoLineCanHold(t *testing.T) {
 		{"a negative time", Recording{Events: []Event{{Dir: ToClient, Timed: true, At: -1}}}, "event 0: a time before"},
 		{"an end with data", Recording{Events: []Event{{Dir: ToClient, Carrier: true, Exchange: 1, Kind: KindEnd, Data: []byte("x")}}}, "event 0: end carries no data"},
 	} {
+		var nothing bytes.Buffer
+		_, werr := c.rec.WriteTo(&nothing)
+		require.Error(t, werr)
+		require.Zero(t, nothing.Len(), "nothing is written of what cannot be")
 		b, err := c.rec.AppendText([]byte("before"))
 		require.ErrorContains(t, err, c.want, c.name)
 		require.Equal(t, "before", string(b), c.name)
@@ -351,4 +356,33 @@ func FuzzParse(f *testing.F) {
 			require.LessOrEqual(t, x.First, x.Last)
 		}
 	})
+}
+
+// A long recording is written piece by piece, and the error of the writer ends it.
+func TestWriteToInPieces(t *testing.T) {
+	rec := &Recording{}
+	for range 2000 {
+		rec.Events = append(rec.Events, Event{Dir: ToServer, Data: bytes.Repeat([]byte("x"), 100)})
+	}
+	var whole bytes.Buffer
+	n, err := rec.WriteTo(&whole)
+	require.NoError(t, err)
+	require.Equal(t, rec.String(), whole.String())
+	require.EqualValues(t, whole.Len(), n)
+
+	full := &failAfter{left: 1}
+	n, err = rec.WriteTo(full)
+	require.ErrorIs(t, err, io.ErrShortWrite)
+	require.Less(t, n, int64(whole.Len()))
+}
+
+// failAfter takes some writes.
+type failAfter struct{ left int }
+
+func (f *failAfter) Write(b []byte) (int, error) {
+	if f.left == 0 {
+		return 0, io.ErrShortWrite
+	}
+	f.left--
+	return len(b), nil
 }
