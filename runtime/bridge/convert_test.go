@@ -363,7 +363,7 @@ func TestSlowServerIsNotConverted(t *testing.T) {
 // TestFailureOfAServerIsForgotten holds that a server which only failed when it
 // was asked for a revision is asked for it again by the next session.
 func TestFailureOfAServerIsForgotten(t *testing.T) {
-	for code, forgotten := range map[string]bool{"-32603": true, "-31001": true, "-32602": false, "-32601": false} {
+	for code, forgotten := range map[string]bool{"-32603": true, "-31001": true, "-32602": false, "-32601": false, "-32000": false} {
 		t.Run(code, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, client, s := bridged(t, Options{})

@@ -206,11 +206,7 @@ func codeOf(a jsonrpc.Answer, err error) int64 {
 // denies reports whether the code of an error says that the server does not speak
 // a revision, and not only that it cannot answer at the moment.
 func denies(code int64) bool {
-	switch code {
-	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest, jsonrpc.CodeUnsupportedProtocolVersion:
-		return true
-	}
-	return false
+	return code != 0 && !(&jsonrpc.Error{Code: code}).Temporary()
 }
 
 // agreed reports whether the answer to initialize names the client's revision,

@@ -258,14 +258,7 @@ func refuses(err error) bool {
 		return says
 	}
 	e, ok := errors.AsType[*jsonrpc.Error](err)
-	if !ok || !e.Remote {
-		return false
-	}
-	switch e.Code {
-	case jsonrpc.CodeInternalError, jsonrpc.CodeOverloaded, jsonrpc.CodeShuttingDown, jsonrpc.CodeRateLimited, jsonrpc.CodeCircuitOpen:
-		return false // it may do better next time
-	}
-	return true
+	return ok && e.Remote && !e.Temporary() // it may do better next time
 }
 
 // known is what is remembered of servers: those that are not here get asked.

@@ -97,6 +97,13 @@ func (e *Error) Is(target error) bool {
 	return ok && e != nil && t != nil && t.Code == e.Code
 }
 
+// Temporary reports whether the error says no more than that the peer could not
+// answer this time: CodeInternalError, or one of Goldwire's own codes, -31999 to
+// -31000.
+func (e *Error) Temporary() bool {
+	return e.Code == CodeInternalError || e.Code >= -31999 && e.Code <= -31000
+}
+
 // Sentinels for errors.Is.
 var (
 	ErrClosed        = fmt.Errorf("connection closed: %w", net.ErrClosed)
