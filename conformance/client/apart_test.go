@@ -91,3 +91,26 @@ func TestSessionsAreComparedWithTheirLike(t *testing.T) {
 	left := verdictsOf(newest, catalogue.Stdio, play(client.Good, true), play("tour", false))[id]
 	require.Contains(t, []result.Verdict{result.Fail, result.Warn}, left.Verdict)
 }
+
+// TestServerThatGivesUpIsNoGivingUp holds that a client which asks again when
+// the play is over, and its request was ended by the server, gave nothing up.
+func TestServerThatGivesUpIsNoGivingUp(t *testing.T) {
+	const asks = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	again := strings.Replace(asks, `"id":1`, `"id":2`, 1)
+	play := func(lines ...string) map[string]result.Check {
+		rec, err := transcript.Parse([]byte("goldwire-transcript: 1\nrevision: " + newest + "\ntransport: stdio\nside: client\nprofile: silence\n" +
+			"!@0ms start c\n!@1ms note connection 1\n" +
+			`>@2ms {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n" +
+			`<@3ms {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}` + "\n" +
+			strings.Join(lines, "\n") + "\n"))
+		require.NoError(t, err)
+		return verdictsOf(newest, catalogue.Stdio, check.NewTrace(rec))
+	}
+	const over = "!@2000ms note over: the client was silent"
+	ended := play(">@4ms "+asks, over, ">@2100ms "+again)
+	require.Equal(t, result.NotObserved, ended["client-timeout-cancels"].Verdict)
+	require.Equal(t, result.NotObserved, ended["client-gives-up"].Verdict)
+	gaveUp := play(">@4ms "+asks, ">@1500ms "+again, over)
+	require.Equal(t, result.Warn, gaveUp["client-timeout-cancels"].Verdict)
+	require.Equal(t, result.Pass, gaveUp["client-gives-up"].Verdict)
+}

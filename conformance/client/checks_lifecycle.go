@@ -356,7 +356,12 @@ func lifecycleChecks() []check.Check {
 						if f.Kind != check.KindRequest || k.answers[f] != nil || f.Method == "ping" {
 							continue
 						}
-						if k.over(f) >= 0 || k.view.end() >= 0 || k.view.why == OverExit || k.laterThan(f, time.Second) != nil {
+						at := k.over(f)
+						if later := k.laterThan(f, time.Second); at < 0 && later != nil {
+							at = later.Index
+						}
+						// When the play was over the server gave it up itself.
+						if at >= 0 && at < k.view.over() || k.view.end() >= 0 || k.view.why == OverExit {
 							c.Saw()
 						} else {
 							c.NotObserved("the client still waited for an answer to " + f.Method + " when the play was over; how long it may is its operator's choice")
@@ -380,7 +385,8 @@ func lifecycleChecks() []check.Check {
 						}
 						// Asking the same again after a while is the sign that
 						// the first one was given up.
-						if again := k.again(f, 300*time.Millisecond); again != nil {
+						// When the play was over the server gave it up itself.
+						if again := k.again(f, 300*time.Millisecond); again != nil && again.Index < k.view.over() {
 							c.Broken(again, "notifications/cancelled for request "+show(f.ID), "the same request again")
 						}
 					}
