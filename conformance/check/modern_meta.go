@@ -267,13 +267,8 @@ func modernMetaChecks() []Check {
 			Requirements: []string{"modern/meta-prefix-reverse-dns"},
 			Judge: func(c *Case) {
 				c.metaKeys(func(f *Frame, key string, _ wire.Raw) {
-					prefix, _, found := strings.Cut(key, "/")
-					labels := strings.Split(prefix, ".")
-					// Only what is clearly the wrong way round counts: a domain
-					// that ends like one and does not start like one.
-					if found && len(labels) > 1 {
-						first, last := strings.ToLower(labels[0]), strings.ToLower(labels[len(labels)-1])
-						c.want(f, !topLevel[last] || topLevel[first] || len(first) == 2, "a prefix in reverse, as com.example/", quote(key))
+					if ok, told := MetaKeyReversed(key); told {
+						c.want(f, ok, "a prefix in reverse, as com.example/", quote(key))
 					}
 				})
 			},
@@ -283,14 +278,8 @@ func modernMetaChecks() []Check {
 			Requirements: []string{"modern/meta-trace-context-format", "modern/meta-baggage-format"},
 			Judge: func(c *Case) {
 				c.metaKeys(func(f *Frame, key string, v wire.Raw) {
-					re := traceFormats[key]
-					if re == nil {
-						return
-					}
-					if s, ok := v.Str(); !ok || !re.MatchString(s) || strings.Contains(s, "-00000000000000000000000000000000-") || strings.Contains(s, "-0000000000000000-") {
-						c.Broken(f, "a "+key+" in the format of the W3C", text(v))
-					} else {
-						c.Saw()
+					if ok, told := TraceContext(key, v); told {
+						c.want(f, ok, "a "+key+" in the format of the W3C", text(v))
 					}
 				})
 			},

@@ -142,13 +142,7 @@ func modernVersionChecks() []Check {
 			ID: "both-eras", Title: "a server of both eras treats requests of this one by this one", Layer: Protocol,
 			Requirements: []string{"modern/era-dual-modern-stays-stateless"},
 			Judge: func(c *Case) {
-				dual := false
-				for _, t := range c.Offers {
-					for f := range t.visit(t.sent) {
-						dual = dual || f.Method == "initialize" && t.Answer(f).OK()
-					}
-				}
-				if !dual {
+				if !c.dual() {
 					c.NotApplicable("the server has no handshake")
 					return
 				}

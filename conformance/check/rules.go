@@ -23,7 +23,8 @@ func MetaKeyReserved(rev, key string) bool {
 }
 
 // MetaKeyReversed reports whether the prefix of a key of _meta is not clearly a
-// domain name the wrong way round; told is false for a key that shows nothing.
+// domain name the wrong way round, as one is that ends like a domain and does not
+// start like one; told is false for a key that shows nothing.
 func MetaKeyReversed(key string) (ok, told bool) {
 	prefix, _, found := strings.Cut(key, "/")
 	labels := strings.Split(prefix, ".")
