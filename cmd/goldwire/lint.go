@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,10 +36,6 @@ func lint(recs []*transcript.Recording, o lintOptions) (*result.Report, error) {
 	}
 	return rep, nil
 }
-
-// gcPercent of a judgement, whose memory is nearly all the recordings, which
-// stay until its end.
-const gcPercent = 25
 
 type lintFlags struct {
 	checkFlags
@@ -131,7 +126,6 @@ func (f *lintFlags) lint(cmd *cobra.Command, files []string, side string) error 
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	var rep *result.Report
 	if err := interruptible(cmd.Context(), func() (err error) { rep, err = lint(recs, o); return err }); err != nil {
 		code := exitUsage
