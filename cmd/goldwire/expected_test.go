@@ -97,6 +97,10 @@ var peers = []peer{
 	{name: "go-sdk-everything", server: goEverything, command: []string{"bin/peers/go-sdk-everything"}},
 	{name: "mcp-go-everything", server: "github.com/mark3labs/mcp-go/examples/everything v1.2.1", command: []string{"bin/peers/mcp-go-everything"}},
 	{
+		name: "typescript-v2", server: "npm @modelcontextprotocol/server 2.4.0, the server of the matrix",
+		command: []string{"node", "testdata/peers/node/typescript2.mjs", "-serve", "stdio"},
+	},
+	{
 		name: "server-everything-http", server: "npm @modelcontextprotocol/server-everything 2026.8.31, streamableHttp",
 		command: []string{"node", serverEverything, "streamableHttp"}, env: []string{"PORT={port}"}, url: "http://127.0.0.1:{port}/mcp",
 	},
