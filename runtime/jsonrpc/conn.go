@@ -47,6 +47,7 @@ const (
 	defaultInFlight     = 1024
 	defaultQueued       = 1024
 	defaultDrain        = 10 * time.Second
+	maxAsked            = 64 << 20    // bytes of a server's requests that are being handled, one alone excepted
 	eofGrace            = time.Second // for running handlers, once the peer's input has ended
 	rememberedGiveUps   = 4096        // ids whose late answers are told from duplicates
 	overloadRetryMillis = 1000
@@ -117,6 +118,7 @@ type calling struct {
 	gaveUpQ []int64
 	timer   *time.Timer
 	timerAt time.Time // zero while the timer is not set
+	asked   int       // bytes of the requests of a server that are being handled
 }
 
 // NewConn makes a connection over a link that is not started. side is ours.

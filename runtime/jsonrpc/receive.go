@@ -729,8 +729,19 @@ func (c *Conn) register(in *inbound) *Error {
 		return Errorf(CodeInvalidRequest, "id %s is in use by a request that is still running", clip(in.id.String(), maxEcho))
 	}
 	// Those whose answer waits to be written count as well.
-	if int(c.handling.Load()) >= limit && !in.svc.pings(in.method) {
+	switch n := int(c.handling.Load()); {
+	case n < limit:
+	case !in.svc.pings(in.method), in.svc.o.Relay != nil && n >= 2*limit: // a relay's pings wait for somebody
 		return &Error{Code: CodeOverloaded, Message: "too many requests in flight", Data: overloadData}
+	}
+	if c.side == ClientSide {
+		if c.own == nil {
+			c.own = new(calling)
+		}
+		if c.own.asked > 0 && c.own.asked+len(in.data) > maxAsked {
+			return &Error{Code: CodeOverloaded, Message: "too many bytes of requests in flight", Data: overloadData}
+		}
+		c.own.asked += len(in.data)
 	}
 	c.inflight.add(in)
 	c.handling.Add(1)
@@ -1201,6 +1212,11 @@ func (c *Conn) end(in *inbound, buf *buffer, code int64) {
 		ctx = endedContext
 	}
 	defer func() { // also when a stream's reader ends this goroutine
+		if c.side == ClientSide {
+			c.mu.Lock()
+			c.own.asked -= len(in.data)
+			c.mu.Unlock()
+		}
 		in.release()
 		putBuf(buf)
 		c.handled()

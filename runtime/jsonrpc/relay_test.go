@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -197,3 +198,76 @@ func TestRequestsFollowNotifications(t *testing.T) {
 		require.NoError(t, <-served)
 	})
 }
+
+// TestServerThatAsksWithoutEnd holds that what a server asks is bounded, by number
+// and by bytes, where nobody answers it, pings that a relay passes on included;
+// that all which is beyond is answered at once; and that calls go on meanwhile.
+func TestServerThatAsksWithoutEnd(t *testing.T) {
+	const limit, more = 8, 40
+	wait := func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	relayed := relay{
+		request: func(ctx context.Context) (jsonrpc.Answer, error) { return jsonrpc.Answer{}, wait(ctx) },
+		note:    func(context.Context) {},
+	}
+	for _, c := range []struct {
+		name, method string
+		relay        jsonrpc.Relay
+		pad          int // bytes of each request
+		held         int // of the requests
+	}{
+		{"ping/relayed", "ping", relayed, 0, 2 * limit},
+		{"other/relayed", "x", relayed, 0, limit},
+		{"other/handled", "x", nil, 0, limit},
+		{"ping/handled", "ping", nil, 0, 0},
+		{"bytes/relayed", "x", relayed, 30 << 20, 2},
+		{"bytes/handled", "x", nil, 30 << 20, 2},
+		{"large/handled", "x", nil, 63 << 20, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, server := jsonl.InMemory()
+				o := jsonrpc.ServiceOptions{Revision: oldRevision, Side: jsonrpc.ClientSide, Relay: c.relay, Options: jsonrpc.Options{MaxInFlight: limit}}
+				if c.relay == nil {
+					o.Unknown = func(ctx context.Context, _ string, _ wire.Raw) (wire.Raw, error) { return nil, wait(ctx) }
+				}
+				conn, err := jsonrpc.Dial(t.Context(), client, jsonrpc.NewService(o))
+				require.NoError(t, err)
+				l, err := server.Accept(t.Context())
+				require.NoError(t, err)
+				peer := &asking{answers: make(chan []byte, more)}
+				require.NoError(t, l.Start(peer))
+				n := more
+				if c.pad > 0 {
+					n = 3
+				}
+				pad := bytes.Repeat([]byte("x"), c.pad)
+				for i := range n {
+					require.NoError(t, l.Send(t.Context(), jsonrpc.Frame{Data: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"x":"%s"}}`, i, c.method, pad)}))
+				}
+				for range n - c.held {
+					answer := <-peer.answers
+					if c.held > 0 {
+						require.Contains(t, string(answer), `"code":-31001`)
+					}
+				}
+				synctest.Wait()
+				require.Equal(t, c.held, conn.Stats().Handling)
+				require.NoError(t, conn.Close(context.Background()))
+				require.NoError(t, l.Close(context.Background()))
+			})
+		})
+	}
+}
+
+// asking is a peer that keeps the answers which it gets.
+type asking struct{ answers chan []byte }
+
+func (a *asking) Receive(_ context.Context, ex jsonrpc.Exchange, f jsonrpc.Frame) {
+	a.answers <- bytes.Clone(f.Data)
+	_ = ex.Reply(context.Background(), jsonrpc.Frame{})
+}
+
+func (a *asking) Closed(error) {}

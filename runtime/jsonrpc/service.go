@@ -141,7 +141,10 @@ type Options struct {
 	// 0 none.
 	MaxTimeout *time.Duration
 	// MaxInFlight bounds the requests that wait for the peer, and apart from
-	// them those of the peer that are being handled. 0 means 1,024.
+	// them those of the peer that are being handled; further ones are answered
+	// with CodeOverloaded. So are those of a server while 64 MiB of them are
+	// being handled. Pings are answered all the same; where a Relay takes them
+	// there may be twice as many requests, if they are pings. 0 means 1,024.
 	MaxInFlight int
 	// MaxQueuedNotifications bounds the notifications that wait for their
 	// handler; further ones are dropped and counted. 0 means 1,024.
