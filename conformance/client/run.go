@@ -131,7 +131,8 @@ const (
 
 // Run plays the scripts to the client and judges it. The report holds whatever
 // was found when the context ends early, together with its error. Other errors
-// are *StartError, *SilentError, *RevisionError and what Options.Save returned.
+// are *StartError, *SilentError, *RevisionError, that Target.Listen is no address
+// to listen at, and what Options.Save returned.
 func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	r := &runner{ctx: ctx, drive: ctx, t: t, o: o, rep: &result.Report{Target: result.Target{Side: "client", Command: o.Redact.Args(t.Command)}}}
 	if r.scripts = o.scripts; r.scripts == nil {
@@ -158,7 +159,7 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	if t.Listen != "" {
 		var err error
 		if r.desk, err = openDesk(t.Listen, o.Limits.withDefaults().Line); err != nil {
-			return nil, &StartError{err}
+			return nil, err
 		}
 		defer r.desk.close()
 		explore = r.exploreByHand
