@@ -170,7 +170,13 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
-		return out.write(func(w io.Writer) error { return f.writeList(w, opts) })
+		if err := out.write(func(w io.Writer) error { return f.writeList(w, opts) }); err != nil {
+			if _, ok := errors.AsType[*exitError](err); !ok {
+				err = &exitError{exitNoResult, err}
+			}
+			return err
+		}
+		return nil
 	}
 	if len(args) == 0 && f.url == "" && cmd.ArgsLenAtDash() >= 0 {
 		return &exitError{exitUsage, errors.New("no command stands behind --; without -- the built-in reference server is judged")}
