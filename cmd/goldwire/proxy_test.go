@@ -88,7 +88,7 @@ func TestProxyConforms(t *testing.T) {
 // and knows no extensions, gives nothing to look at: mostly about what the
 // reference server asks of its client.
 var behindProxy = []string{
-	"both-eras", "initialize-no-modern-version",
+	"both-eras", "initialize-known-version", "initialize-no-modern-version",
 	"extension-identifiers", "extension-settings",
 	"elicit-mode", "elicit-schema-flat", "form-content-checked", "form-elicitation-no-links", "form-elicitation-no-secrets",
 	"sampling-content-of-revision", "sampling-context-declared", "sampling-tools",

@@ -196,7 +196,7 @@ func (t *Trace) toNotifications() []*Frame {
 				if p.ID != nil && p.Kind != KindResponse {
 					known[looseID(p.ID)] = true
 				}
-			case p.Kind != KindResponse, last == nil, t.refusal(p), usableID(p.ID) && known[looseID(p.ID)], meant[f], t.readBroken(f.Index):
+			case p.Kind != KindResponse, last == nil, t.refusal(p), usableID(p.ID) && known[looseID(p.ID)], meant[f], t.readBroken(f.Index), t.underRequest(f):
 			default:
 				out = append(out, p)
 			}
@@ -210,6 +210,13 @@ func (t *Trace) toNotifications() []*Frame {
 		}
 	}
 	return out
+}
+
+// underRequest reports whether a line of the server stands in what HTTP answers a
+// request by: it is none to a notification, which was posted by itself.
+func (t *Trace) underRequest(f *Frame) bool {
+	x := t.carried[f.Exchange]
+	return x != nil && x.request != nil && x.request.Kind == KindRequest
 }
 
 // meantForRequests are the responses that astray finds.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bufio"
 	"strings"
 	"testing"
 
@@ -200,4 +201,19 @@ func FuzzArguments(f *testing.F) {
 		_, err = wire.ParseRaw([]byte(text))
 		require.NoError(t, err, text)
 	})
+}
+
+func TestInterimResponsesAreNoAnswers(t *testing.T) {
+	const final = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+	const early = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+	for text, want := range map[string]int{final: 202, early + final: 202, "HTTP/1.1 100 Continue\r\n\r\n" + early + final: 202, strings.Repeat(early, 11) + final: 0, early: 0} {
+		resp, err := finalResponse(bufio.NewReader(strings.NewReader(text)))
+		if want == 0 {
+			require.Error(t, err)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, want, resp.StatusCode)
+		require.NoError(t, resp.Body.Close())
+	}
 }

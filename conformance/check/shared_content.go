@@ -92,7 +92,11 @@ func contentProbes() []Probe {
 				d.Step("resources/malformed")
 				d.Call("resources/read", `{}`)
 				d.Step("resources/odd")
-				for _, uri := range []string{"", "not a uri", "file:///../../../../../../etc/passwd", "goldwire://" + strings.Repeat("a", 100_000)} {
+				long := 100_000
+				if d.http != nil && Modern(d.rev) {
+					long = 4_000 // it is repeated in a header, and those may be bounded
+				}
+				for _, uri := range []string{"", "not a uri", "file:///../../../../../../etc/passwd", "goldwire://" + strings.Repeat("a", long)} {
 					d.Call("resources/read", `{"uri":`+quote(uri)+`}`)
 				}
 			},

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -93,7 +94,7 @@ func (l *httpLink) raw(n int, request []byte, limit time.Duration) error {
 		_ = conn.Close()
 		<-written
 	}()
-	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: http.MethodPost})
+	resp, err := finalResponse(bufio.NewReader(conn))
 	if err != nil {
 		return err
 	}
@@ -115,6 +116,20 @@ func (l *httpLink) raw(n int, request []byte, limit time.Duration) error {
 	}
 	l.rec.Carrier(transcript.ToClient, n, transcript.KindEnd, "")
 	return nil
+}
+
+// finalResponse reads the response to a POST, past those that only say that it
+// is on its way (RFC 9110, section 15.2).
+func finalResponse(r *bufio.Reader) (*http.Response, error) {
+	const most = 10
+	for range most {
+		resp, err := http.ReadResponse(r, &http.Request{Method: http.MethodPost})
+		if err != nil || resp.StatusCode >= http.StatusOK || resp.StatusCode == http.StatusSwitchingProtocols {
+			return resp, err
+		}
+		_ = resp.Body.Close()
+	}
+	return nil, errors.New("no end of interim responses")
 }
 
 // connect opens a connection to the host of a URL.
