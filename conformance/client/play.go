@@ -250,7 +250,7 @@ func (p *Play) quietLocked(now time.Time) bool {
 }
 
 // saidLocked reports whether something came since the client was started.
-func (p *Play) saidLocked() bool { return p.said.After(p.begun) }
+func (p *Play) saidLocked() bool { return p.heard && !p.said.Before(p.begun) }
 
 // lateLocked reports whether the play has lasted as long as it may since the
 // client was started, or was heard first.
