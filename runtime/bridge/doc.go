@@ -23,6 +23,14 @@
 // sessions share one. Requests of the stateless revision always do. A shared
 // server that has ended is started again for the next request.
 //
+// # How long a call may take
+//
+// The bridge bounds no call: who makes it does, and what it gives up is given up
+// at the server. A server that has ended, or whose carrier has (a line from it
+// without end ends its carrier, see jsonl.Options.MaxMessage), answers nothing
+// any more, and all that waits for it fails at once. Of what servers ask, each has
+// as much under way as jsonrpc.Options.MaxInFlight allows; the rest is refused.
+//
 // # Who is asked
 //
 // What a server of a stateful revision asks in the middle of a call is for the

@@ -14,13 +14,15 @@ import (
 const (
 	windowSize = 64 << 10
 	headSize   = 4 << 10 // what is kept of a line that is too long
+	maxSkipped = 1 << 30 // how far beyond the bound a line is waited for the end of
 )
 
 // TooLongError is a line above the bound. The rest of it was skipped as it
-// came in. errors.Is(err, jsonrpc.ErrTooLong).
+// came in; one that has no end 1 GiB beyond the bound ends the link with this
+// error. errors.Is(err, jsonrpc.ErrTooLong).
 type TooLongError struct {
 	Limit int   // the bound in bytes
-	Size  int64 // bytes of the line
+	Size  int64 // bytes of the line, as far as it was read
 }
 
 // Error says how long it was and how long it may be.
@@ -203,8 +205,11 @@ func (l *lines) long() (jsonrpc.Frame, error) {
 			l.look(l.i)
 		}
 		l.size += int64(line)
-		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		switch {
+		case err != nil && !errors.Is(err, os.ErrDeadlineExceeded):
 			l.err = err
+		case k < 0 && l.size-maxSkipped > int64(l.max): // what waits is not to wait for ever
+			l.err = &TooLongError{Limit: l.max, Size: l.size}
 		}
 		switch {
 		case k >= 0, l.err != nil:

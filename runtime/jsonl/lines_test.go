@@ -205,3 +205,30 @@ func (c *chunks) Read(b []byte) (int, error) {
 	c.b = c.b[n:]
 	return n, nil
 }
+
+// TestLineWithoutEndEndsTheLink holds that a peer which begins a line and never
+// ends it, though it goes on to write, does not keep what waits for it waiting: the
+// call fails with a *TooLongError, as the link ends with it.
+func TestLineWithoutEndEndsTheLink(t *testing.T) {
+	r, w := io.Pipe()
+	defer func() { require.NoError(t, w.Close()) }()
+	streams := Pipe(endless{}, w)
+	streams.Options.MaxMessage = 1 << 20
+	go func() { _, _ = io.Copy(io.Discard, r) }()
+	conn, err := jsonrpc.Dial(t.Context(), streams, jsonrpc.NewService(jsonrpc.ServiceOptions{Revision: "2025-11-25", Side: jsonrpc.ClientSide}))
+	require.NoError(t, err)
+	_, err = jsonrpc.CallMessage(t.Context(), conn, &jsonrpc.MessageCall{Method: "ping", Append: func(b []byte, id jsonrpc.ID) []byte {
+		return append(id.AppendJSON(append(b, `{"jsonrpc":"2.0","method":"ping","id":`...)), '}')
+	}})
+	require.ErrorIs(t, err, jsonrpc.ErrTooLong)
+	<-conn.Done()
+	var e *TooLongError
+	require.ErrorAs(t, conn.Err(), &e)
+	require.Equal(t, 1<<20, e.Limit)
+	require.InDelta(t, 1<<20+maxSkipped, e.Size, windowSize)
+}
+
+// endless is a stream of which no line ends.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }

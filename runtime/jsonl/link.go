@@ -15,8 +15,8 @@ import (
 // Options are the bounds of a link. The zero value works.
 type Options struct {
 	// MaxMessage bounds a message in bytes. A longer one is skipped as it
-	// comes in, with bounded memory, and reported with its start. 0 means
-	// 64 MiB.
+	// comes in, with bounded memory, and reported with its start; one that goes
+	// on for another 1 GiB ends the link with a *TooLongError. 0 means 64 MiB.
 	MaxMessage int
 	// MaxOutgoing bounds the bytes that wait to be written; senders wait for
 	// room as long as their context allows. 0 means 16 MiB.
