@@ -2,8 +2,10 @@ package emit
 
 import (
 	"fmt"
+	"go/build/constraint"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/dave/jennifer/jen"
@@ -18,17 +20,21 @@ const (
 	inside = 73
 )
 
-// comment makes one line of comment. jennifer turns text that begins with a
-// slash, or that holds a newline, into something else.
+// comment makes one line of comment of any text. jennifer turns text that begins
+// with a slash, or that holds a newline, into something else; Go takes no NUL and
+// no byte order mark; and a build constraint rules the file wherever it stands.
 func comment(line string) string {
 	line = strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\r' {
+		if unicode.IsControl(r) && r != '\t' || r == '\ufeff' {
 			return ' '
 		}
 		return r
 	}, line)
 	if line == "" {
 		return "//"
+	}
+	if constraint.IsPlusBuild("// " + line) {
+		line = strings.Replace(line, "+", `\+`, 1)
 	}
 	return "// " + line
 }

@@ -2,6 +2,7 @@ package emit_test
 
 import (
 	"go/ast"
+	"go/build/constraint"
 	"go/parser"
 	"go/token"
 	"regexp"
@@ -51,6 +52,34 @@ func TestCommentsAreWrapped(t *testing.T) {
 			require.LessOrEqual(t, columns(line), 80, line)
 		}
 	}
+}
+
+// TestCommentsOfAnyText holds that no description, and no name of a member, can
+// make the file another than it is: one that does not compile, or compiles only
+// under some build constraint.
+func TestCommentsOfAnyText(t *testing.T) {
+	var all strings.Builder
+	for r := range rune(0xa0) {
+		all.WriteRune(r)
+	}
+	thing := object("Thing", required("a", "A", kind(ir.String)), required("+build ignore", "B", kind(ir.String)))
+	thing.Doc = []string{"Thing is.", "+build ignore", "\t +build linux,!cgo", "+build", "+builds are fine", all.String(), "\ufeff\u2028\xff",
+		"//go:build ignore", "go:build ignore", "//line x.go:1", "*/ func init() {}", "+build\x00ignore"}
+	thing.Fields[0].Doc = thing.Doc
+	p := pkg(thing)
+	p.Doc, p.Changes = thing.Doc, thing.Doc
+	files, err := emit.Package(p)
+	require.NoError(t, err)
+	for name, src := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments)
+		require.NoError(t, err)
+		for _, g := range f.Comments {
+			for _, c := range g.List {
+				require.False(t, constraint.IsPlusBuild(c.Text) || constraint.IsGoBuild(c.Text), "%s: %s", name, c.Text)
+			}
+		}
+	}
+	require.Contains(t, string(files["types_gen.go"]), `// \+build ignore`)
 }
 
 // TestPackageComment holds what is said of a package.
