@@ -134,6 +134,9 @@ func (s *Sealer) open(ctx context.Context, purpose, state string) ([]byte, error
 	if len(state) > maxState {
 		return nil, errState("too long")
 	}
+	if strings.ContainsAny(state, "\r\n") { // which the decoder skips: a state has one spelling
+		return nil, errState("not a sealed state")
+	}
 	in, err := base64.RawURLEncoding.Strict().DecodeString(state)
 	if err != nil || len(in) == 0 || in[0] != stateVersion {
 		return nil, errState("not a sealed state")

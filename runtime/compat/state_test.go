@@ -95,7 +95,7 @@ func TestStateThatWasTamperedWith(t *testing.T) {
 	sealing(t, "", stated, func(ctx context.Context) {
 		state, err := s.Seal(ctx, []byte("data"))
 		require.NoError(t, err)
-		bad := []string{"", "x", state + "x", state + "=", " " + state, strings.Repeat("A", 1<<20), "data", "\x00"}
+		bad := []string{"", "x", state + "x", state + "=", " " + state, state + "\n", "\r\n" + state, state[:9] + "\n" + state[9:], state[:9] + "\r" + state[9:], strings.Repeat("A", 1<<20), "data", "\x00"}
 		for i := range len(state) {
 			c := byte('A')
 			if state[i] == 'A' {
