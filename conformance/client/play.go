@@ -332,6 +332,8 @@ type Call struct {
 	answered  atomic.Bool
 	cancelled chan struct{} // closed when the client does not want it any more
 	cancel    func()
+
+	acknowledged bool // a subscription; guarded by Play.mu
 }
 
 // Meta is a member of the params' _meta.
@@ -665,7 +667,7 @@ func (p *Play) Notify(method, params string) bool {
 		return p.Send(message("", method, params))
 	}
 	p.mu.Lock()
-	subs := slices.Clone(p.listens)
+	subs := slices.DeleteFunc(slices.Clone(p.listens), func(c *Call) bool { return !c.acknowledged })
 	p.mu.Unlock()
 	for _, c := range subs {
 		c.Notify(method, withMeta(params, subscriptionKey, string(c.ID)))

@@ -416,9 +416,12 @@ func (p *Play) listenTo(c *Call) (string, *fault) {
 			granted = append(granted, string(wire.Quote(k))+":"+string(v))
 		}
 	}
+	p.mu.Lock()
+	p.listens = append(p.listens, c) // who hears of it may end the server at once
+	p.mu.Unlock()
 	c.Notify("notifications/subscriptions/acknowledged", withMeta(`{"notifications":{`+strings.Join(granted, ",")+`}}`, subscriptionKey, string(c.ID)))
 	p.mu.Lock()
-	p.listens = append(p.listens, c)
+	c.acknowledged = true
 	p.mu.Unlock()
 	p.becomeReady()
 	c.Hold()
