@@ -43,6 +43,9 @@ func gone(err error) error {
 	if errors.Is(err, jsonrpc.ErrOverloaded) {
 		return err
 	}
+	if errors.Is(err, streamhttp.ErrStaleCursor) { // the client's: 2025-11-25, server/utilities/pagination, error handling
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: streamhttp.ErrStaleCursor.Error(), Cause: err}
+	}
 	out := &jsonrpc.Error{Code: CodeUnreachable, Message: "no answer from the server: " + cause(err).Error(), Cause: err}
 	if e, ok := errors.AsType[*streamhttp.StatusError](err); ok {
 		out.Data = wire.Raw(`{"status":` + strconv.Itoa(e.Status) + `}`)
@@ -69,7 +72,10 @@ func cause(err error) error {
 // ending says how a process ended, in a line.
 func ending(e *jsonl.ExitError) string {
 	line := *e
-	line.Stderr, line.Err = "", nil // which of its streams ended first is of no interest
+	line.Stderr = ""
+	if !errors.Is(line.Err, jsonrpc.ErrTooLong) {
+		line.Err = nil // which of its streams ended first is of no interest
+	}
 	return line.Error()
 }
 

@@ -131,6 +131,47 @@ func TestFailuresOfHTTPReachTheClient(t *testing.T) {
 	}
 }
 
+// TestCursorOfALostSession holds that a client hears that the next page of a list
+// cannot be had since the server's session has ended, and that this is nothing that
+// another try mends: invalid params, as of any cursor that is not good (2025-11-25,
+// server/utilities/pagination).
+func TestCursorOfALostSession(t *testing.T) {
+	for name, rev := range map[string]string{"passed": "2025-11-25", "converted": "2025-06-18"} {
+		t.Run(name, func(t *testing.T) {
+			var sessions atomic.Int64
+			var lost atomic.Value // the session of the first list
+			url, _ := recorded(t, func(w http.ResponseWriter, r *http.Request, body string) {
+				w.Header().Set("Content-Type", "application/json")
+				id, session := wire.Raw(body).Get("id"), r.Header.Get("Mcp-Session-Id")
+				switch {
+				case r.Method != http.MethodPost:
+					w.WriteHeader(http.StatusMethodNotAllowed)
+				case strings.Contains(body, `"initialize"`):
+					w.Header().Set("Mcp-Session-Id", fmt.Sprint("s", sessions.Add(1)))
+					fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`, id, rev)
+				case session != "" && session == lost.Load():
+					w.WriteHeader(http.StatusNotFound)
+				case strings.Contains(body, `"tools/list"`):
+					lost.CompareAndSwap(nil, session)
+					fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"nextCursor":"next"}}`, id)
+				default:
+					w.WriteHeader(http.StatusAccepted)
+				}
+			})
+			b := New(&streamhttp.Endpoint{URL: url, Logger: quietLog()}, Options{Logger: quietLog()})
+			client := connect(t, b)
+			t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
+			client.send(initialize)
+			require.Contains(t, client.recv(), `"protocolVersion":"2025-11-25"`)
+			client.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			client.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+			require.Contains(t, client.recv(), `"nextCursor":"next"`)
+			client.send(`{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":"next"}}`)
+			require.JSONEq(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"error":{"code":%d,"message":%q}}`, jsonrpc.CodeInvalidParams, streamhttp.ErrStaleCursor), client.recv())
+		})
+	}
+}
+
 // TestQuestionsOverHTTP holds that what a server asks and tells, in a call and
 // outside of one, reaches a client over HTTP that speaks the same revision.
 func TestQuestionsOverHTTP(t *testing.T) {

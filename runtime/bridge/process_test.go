@@ -141,6 +141,14 @@ func child() {
 				}
 				say(`"}}`)
 				continue
+			case "endless":
+				_, _ = out.WriteString(`{"jsonrpc":"2.0","method":"notifications/message","params":"`)
+				piece := strings.Repeat("x", 1<<20)
+				for {
+					if _, err := out.WriteString(piece); err != nil {
+						return
+					}
+				}
 			case "flood":
 				go func() {
 					for i := 0; ; i++ {
@@ -447,6 +455,24 @@ func TestHugeLines(t *testing.T) {
 	require.Equal(t, CodeUnreachable, e.Code)
 	require.Contains(t, e.Message, "too long")
 	require.NoError(t, huge(1))
+}
+
+// TestLineWithoutEnd holds that a call of a server which never ends a line is
+// answered, that its session ends, and that the others go on.
+func TestLineWithoutEnd(t *testing.T) {
+	p, _ := children(t, "plain")
+	_, url, _ := overHTTP(t, p, Options{})
+	server, other := connectHTTP(t, url+"/mcp"), connectHTTP(t, url+"/mcp")
+	defer func() { require.NoError(t, server.Close()) }()
+	defer func() { require.NoError(t, other.Close()) }()
+	_, err := server.CallTool(t.Context(), &v20251125.CallToolParams{Name: "endless"})
+	var e *jsonrpc.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, CodeServerEnded, e.Code)
+	require.Contains(t, e.Message, "was given up and still runs (message too long")
+	_, err = other.Ping(t.Context(), nil)
+	require.NoError(t, err)
+	goneProcess(t, pidOf(t, server))
 }
 
 // TestFloodHurtsNobodyElse holds that a server which never stops talking, to a

@@ -3,6 +3,7 @@ package jsonl
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -79,7 +80,7 @@ type ExitError struct {
 	Path    string // of the program
 	Code    int    // exit code, -1 when a signal ended it or it still runs
 	Signal  string // name of the signal, "" for none
-	Running bool   // it has closed its stdout and still runs
+	Running bool   // it has closed its stdout, or wrote a line without end, and still runs
 	Stderr  string // the end of what it wrote there, secrets of Env left out
 	Err     error  // what ended the reading, io.EOF as a rule
 }
@@ -88,6 +89,8 @@ type ExitError struct {
 func (e *ExitError) Error() string {
 	var b strings.Builder
 	switch {
+	case e.Running && errors.Is(e.Err, jsonrpc.ErrTooLong):
+		fmt.Fprintf(&b, "%s was given up and still runs", e.Path)
 	case e.Running:
 		fmt.Fprintf(&b, "%s closed its stdout and still runs", e.Path)
 	case e.Signal != "":
