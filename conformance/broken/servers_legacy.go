@@ -40,7 +40,7 @@ const (
 
 var legacyMutants = map[string]mutant{
 	// Lifecycle and versions.
-	"ping-answered":            {server: swap("ping", `"result":{}`, `"result":{"pong":true}`)},
+	"ping-answered":            {server: swap("ping", `"result":{}`, `"result":{"pong":true}`), warn: true},
 	"initialize-result":        {server: swap("initialize", `"name":"checktest",`, ``)},
 	"ping-before-initialized":  {server: server{Input: noteReady, Output: beforeInitialized}},
 	"quiet-before-initialized": {server: once("initialize", `{"jsonrpc":"2.0","id":"early","method":"roots/list"}`)},

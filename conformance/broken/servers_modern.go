@@ -412,7 +412,7 @@ var modernMutants = map[string]mutant{
 	})},
 	"listen-filter-required": {server: when(func(r *request) bool { return r.Method == listen && r.Params.Get("notifications") == nil && r.Modern },
 		func(r *request, _ string) string { return ackOf(string(r.ID), "{}") })},
-	"listen-filter-required/code": {server: swap(listen, "-32602", "-32600")},
+	"listen-filter-required/code": {server: swap(listen, "-32602", "-32600"), warn: true},
 	"listen-metadata":             {server: when(asked(listen, "-"+keyCaps, keyVersion), func(r *request, _ string) string { return ackOf(string(r.ID), "{}") })},
 	"listen-metadata/silent":      {server: when(asked(listen, "-"+keyVersion), func(*request, string) string { return "" })},
 	"listen-does-not-block": {server: acks(func(c *conn, _ wire.Raw, ack string) {
@@ -559,7 +559,7 @@ var modernMutants = map[string]mutant{
 		return a
 	})},
 	"tool-name-case":                 {server: when(func(r *request) bool { n, _ := r.Params.Get("name").Str(); return n != "" && n == strings.ToUpper(n) }, resultOf(`{"content":[]}`))},
-	"cursor-type":                    {server: swapArg("resources/list", `"cursor":5`, "-32602", "-32600")},
+	"cursor-type":                    {server: swapArg("resources/list", `"cursor":5`, "-32602", "-32600"), warn: true},
 	"unknown-resource-refused":       {server: swap("resources/read", "-32602", "-32603")},
 	"unknown-resource-refused/empty": {server: give("resources/read", "goldwire://no", `{"contents":[],"resultType":"complete"}`)},
 	"header-annotations":             {server: swap("tools/list", `"x-mcp-header":"Region"`, `"x-mcp-header":"Re gion"`)},

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goldwire/goldwire/conformance/transcript"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -30,6 +31,59 @@ const (
 // noteQuery + status: what a request got whose token stood in the URL. It is
 // noted and not recorded, as recordings hold no tokens.
 const noteQuery = "token in the query: status "
+
+// noteShut + why: the server refused all that it was asked, so that nothing but
+// how it lets clients in can be judged, and what is to be done about it.
+const noteShut = "shut: "
+
+// shut notes that the server let nobody in.
+func (r *run) shut() {
+	status := 0
+	for _, t := range r.traces {
+		for _, x := range t.order {
+			if status == 0 && (x.status == http.StatusUnauthorized || x.status == http.StatusForbidden) {
+				status = x.status
+			}
+		}
+	}
+	if status == 0 {
+		return
+	}
+	why := "every request is refused with status " + strconv.Itoa(status)
+	e, ok := r.target.(*Endpoint)
+	switch {
+	case ok && e.gives():
+		why += ", with what --bearer, -H or the URL give: give credentials that let the checker in"
+	default:
+		why += ": give credentials with --bearer or -H"
+	}
+	if status == http.StatusForbidden {
+		why += ", or a URL whose host the server takes requests for"
+	}
+	r.traces[len(r.traces)-1].note(noteShut + why)
+}
+
+// gives reports whether requests carry what may let the checker in.
+func (e *Endpoint) gives() bool {
+	u, err := url.Parse(e.URL)
+	return len(e.Header) > 0 || err == nil && u.User != nil
+}
+
+// shutOut says why a check cannot look, as the server let nobody in; "" where
+// it did, and for the checks of how it lets clients in.
+func (k *Check) shutOut(traces []*Trace) string {
+	if strings.HasPrefix(k.ID, "auth-") || k.ID == "http-authenticated" {
+		return ""
+	}
+	for _, t := range traces {
+		for _, n := range t.notes(transcript.KindNote, 0) {
+			if why, ok := strings.CutPrefix(string(n.Data), noteShut); ok {
+				return why
+			}
+		}
+	}
+	return ""
+}
 
 // knock is the body of a request that a protected server guards.
 func (d *Driver) knock() string {
@@ -57,18 +111,40 @@ func authProbes() []Probe {
 			if x == nil {
 				return
 			}
-			given := l.e.Header.Get(headAuth)
-			if given != "" {
+			given, opens := l.e.Header.Get(headAuth), l.e.gives()
+			var session [][2]string
+			if opens {
 				d.Step("auth/with")
-				d.exchange(HTTPRequest{Body: d.knock(), Without: []string{headSession}})
+				if with := d.exchange(HTTPRequest{Body: d.knock(), Without: []string{headSession}}); with != nil {
+					if id := with.ResponseHeader.Get(headSession); id != "" {
+						session = [][2]string{{headSession, id}}
+					}
+				}
 			}
 			if x.Status != http.StatusUnauthorized {
+				if opens && x.Status == http.StatusForbidden {
+					d.metadata(x)
+				}
 				return
 			}
-			d.Step("auth/none-get")
-			d.peek(HTTPRequest{Method: http.MethodGet, Without: without}, 0)
-			d.Step("auth/none-delete")
-			d.exchange(HTTPRequest{Method: http.MethodDelete, Without: without})
+			// Other methods, without and with what lets the checker in: what
+			// comes either way says nothing.
+			get := func(step string, without []string) {
+				d.Step(step)
+				d.peek(HTTPRequest{Method: http.MethodGet, Without: without, Header: session}, 0)
+			}
+			end := func(step string, without []string) {
+				d.Step(step)
+				d.exchange(HTTPRequest{Method: http.MethodDelete, Without: without, Header: session})
+			}
+			get("auth/none-get", without)
+			if opens {
+				get("auth/with-get", []string{headSession})
+			}
+			end("auth/none-delete", without)
+			if opens {
+				end("auth/with-delete", []string{headSession})
+			}
 			if given != "" {
 				ask("auth/none-again", "")
 				if scheme, token, _ := strings.Cut(given, " "); strings.EqualFold(scheme, "Bearer") {
@@ -144,10 +220,14 @@ func (d *Driver) found() (m wire.Raw) {
 
 // foundIn is the first metadata of a protected server in some recordings, with
 // the exchange that brought it.
-func foundIn(traces []*Trace) (wire.Raw, *Exchange) {
+func foundIn(traces []*Trace) (wire.Raw, *Exchange) { return objectIn(traces, "auth-metadata/") }
+
+// objectIn is the first JSON object with the status 200 in the steps whose names
+// start with prefix, with the exchange that brought it.
+func objectIn(traces []*Trace, prefix string) (wire.Raw, *Exchange) {
 	for _, t := range traces {
 		for _, s := range t.steps {
-			if !strings.HasPrefix(s.Name, "auth-metadata/") {
+			if !strings.HasPrefix(s.Name, prefix) {
 				continue
 			}
 			for _, x := range s.Exchanges() {
@@ -253,17 +333,65 @@ func challenge(h string) map[string]string {
 	}
 }
 
-// guarded reports whether the server is protected: it refused a request without
-// a token by 401. Where it did not, the check is settled.
+// guarded reports whether the server is protected as MCP has it: it refused a
+// request without a token by 401, and claims this authorization. Where it did
+// not, the check is settled.
 func (c *Case) guarded() bool {
 	none := c.stepExchanges("auth/none")
-	for _, x := range none {
-		if x.Status == http.StatusUnauthorized {
+	switch {
+	case !slices.ContainsFunc(none, func(x *Exchange) bool { return x.Status == http.StatusUnauthorized }):
+		if len(none) > 0 {
+			c.NotApplicable("the server answers no request without a token by 401")
+		}
+		return false
+	case !c.claims():
+		c.NotApplicable(ownScheme)
+		return false
+	}
+	return true
+}
+
+const ownScheme = "the server lets clients in by a scheme of its own: no Bearer challenge, no metadata; the authorization of MCP is optional"
+
+// claims reports whether the server has the authorization of MCP, which is
+// optional (2025-11-25/basic/authorization#protocol-requirements): it asks for
+// a Bearer token, or has metadata.
+func (c *Case) claims() bool {
+	for _, s := range c.stepsOf("auth/") {
+		if slices.ContainsFunc(s.Exchanges(), func(x *Exchange) bool { return bearer(x) != nil }) {
 			return true
 		}
 	}
-	if len(none) > 0 {
-		c.NotApplicable("the server answers no request without a token by 401")
+	c.needs.step("auth-metadata/")
+	c.needs.step("auth-server/metadata")
+	if m, _ := foundIn(c.traces); m.Get("resource") != nil || m.Get("authorization_servers") != nil {
+		return true
+	}
+	m, _ := objectIn(c.traces, "auth-server/metadata")
+	return m.Get("issuer") != nil || m.Get("authorization_endpoint") != nil
+}
+
+// openedBy reports whether the request that an exchange made without
+// credentials was served where it was made with them.
+func (c *Case) openedBy(x *Exchange) bool {
+	step := "auth/with"
+	switch x.Method {
+	case http.MethodGet:
+		step = "auth/with-get"
+	case http.MethodDelete:
+		step = "auth/with-delete"
+	}
+	for _, s := range c.stepsOf(step) {
+		if s.Name != step {
+			continue
+		}
+		for _, with := range s.Exchanges() {
+			switch {
+			case x.Method == http.MethodGet && with.media() != mediaStream: // a page for people
+			case with.good(), with.answer() != nil && with.Status != x.Status && with.Status != http.StatusUnauthorized && with.Status != http.StatusForbidden:
+				return true
+			}
+		}
 	}
 	return false
 }
@@ -304,25 +432,25 @@ func letInChecks() []Check {
 			ID: "auth-401", Title: "a request without a token gets 401", Layer: Bytes,
 			Requirements: []string{"legacy/auth-401-without-token", "modern/auth-rs-401-without-token"},
 			Judge: func(c *Case) {
-				let := false
-				for _, s := range c.stepsOf("auth/with") {
-					for _, x := range s.Exchanges() {
-						let = let || x.served()
-					}
-				}
 				none := c.stepExchanges("auth/none")
+				claims := c.claims()
 				for _, x := range none {
 					switch {
 					case !c.heard(x), x.served():
-					case x.Method != http.MethodPost && x.Status == http.StatusMethodNotAllowed:
+					case !claims:
+						c.NotApplicable(ownScheme)
 					case x.Status == http.StatusUnauthorized:
 						c.Saw()
-					case let || x.Method != http.MethodPost:
-						c.wrong(x, "status 401, as the same request is served with a token", x.says())
+					case c.openedBy(x):
+						c.wrong(x, "status 401, as the same request is served with credentials", x.says())
 					}
 				}
-				if len(none) > 0 {
+				switch {
+				case len(none) == 0:
+				case slices.ContainsFunc(none, (*Exchange).served):
 					c.NotApplicable("the server is open")
+				default:
+					c.NotObserved("no request was seen that is served with credentials alone")
 				}
 			},
 		},
@@ -467,8 +595,14 @@ func letInChecks() []Check {
 			ID: "auth-by-401", Title: "a server without authorization is open, one with it says so by 401", Layer: Bytes,
 			Requirements: []string{"legacy/auth-optional"},
 			Judge: func(c *Case) {
+				own := c.AtLeast(rev2025June) && !c.claims()
 				for _, x := range c.stepExchanges("auth/none") {
-					if x.Method == http.MethodPost && c.heard(x) {
+					switch {
+					case x.Method != http.MethodPost || !c.heard(x):
+					case own && x.Status == http.StatusUnauthorized:
+						c.wrong(x, "a Bearer challenge or metadata, as authorization over HTTP should be that of MCP", "status 401 with WWW-Authenticate: "+or(x.ResponseHeader.Get(headChallenge), "none"))
+						own = false
+					default:
 						c.right(x, x.served() || x.Status == http.StatusUnauthorized || x.answer() != nil && x.good(), "a result, or status 401", x.says())
 					}
 				}

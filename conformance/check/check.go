@@ -379,7 +379,8 @@ func or(a, b string) string {
 
 // Refused judges that every request of a step was answered by an error with
 // one of these codes. A result breaks the rule, and so does another code
-// unless lax, when it is told as a warning.
+// unless lax, or where no key word asks for that of invalid params: then it is
+// told as a warning.
 func (c *Case) Refused(step string, lax bool, codes ...int64) {
 	s := c.Step(step)
 	if s == nil {
@@ -404,11 +405,19 @@ func (c *Case) refused(req *Frame, lax bool, codes ...int64) {
 		c.Saw()
 	case ok && code == -32020 && c.Modern() && c.Transport == catalogue.HTTP && !a.Trace.repeated(req):
 		c.Saw() // what is wrong with the body is so with the headers that repeat it
-	case lax:
+	case lax, slices.Contains(codes, -32602) && !c.keyword():
 		c.Tolerated(a, want, "error code "+string(a.Error.Get("code")))
 	default:
 		c.Broken(a, want, "error code "+string(a.Error.Get("code")))
 	}
+}
+
+// keyword reports whether a key word of the specification gives the rule that is
+// reported its weight, and not a type of the schema or JSON-RPC: those name the
+// code of invalid params and do not ask that no other one is used.
+func (c *Case) keyword() bool {
+	bound := c.Check.Bound(c.Revision, c.Transport)
+	return len(bound) > 0 && bound[0].Basis == catalogue.Keyword
 }
 
 func codesText(codes []int64) string {
@@ -449,6 +458,10 @@ func (k *Check) Verdict(rev string, t catalogue.Transport, facts *Facts, traces,
 			out.Verdict, out.Reason = result.Error, fmt.Sprintf("the check itself failed: %v", p)
 		}
 	}()
+	if why := k.shutOut(traces); why != "" {
+		out.Verdict, out.Reason = result.Blocked, why
+		return out
+	}
 	for _, need := range k.Needs {
 		if facts.Known() && !facts.Has(need) {
 			out.Verdict, out.Reason = result.NotApplicable, "the server does not declare "+need
@@ -617,6 +630,9 @@ func (t *Trace) lastWords(i int) []int {
 // lost says why a session ended early, "" when it did not.
 func (t *Trace) lost() string {
 	for _, n := range t.notes(transcript.KindNote, 0) {
+		if why := unstarted(string(n.Data)); why != "" {
+			return why
+		}
 		switch string(n.Data) {
 		case noteHung, noteStalled:
 			return "the server answered nothing any more"
@@ -636,6 +652,26 @@ func (t *Trace) lost() string {
 	}
 	if how, died := t.Died(); died {
 		return how
+	}
+	return ""
+}
+
+// unstarted says for a note that a server did not start in time what a user can
+// do about that, "" for any other note.
+func unstarted(note string) string {
+	limit, ok := strings.CutPrefix(note, noteUnstarted)
+	if !ok {
+		return ""
+	}
+	return "the server did not answer the first request after its launch within --timeout, " + limit + " (raise it if it starts slowly)"
+}
+
+// unstarted is that of the note in a trace, "" where there is none.
+func (t *Trace) unstarted() string {
+	for _, n := range t.notes(transcript.KindNote, 0) {
+		if why := unstarted(string(n.Data)); why != "" {
+			return why
+		}
 	}
 	return ""
 }

@@ -121,9 +121,11 @@ func (c *Case) Survived(step string) {
 	c.Broken(last, "a server that goes on working", or(s.Trace.lost(), "it answered nothing any more"))
 }
 
-// cut reports whether the session ended early for a reason that is none of the
-// server's.
-func (t *Trace) cut() bool { return t.noted(noteAborted) || t.noted(noteOverdue) || t.noted(noteFull) }
+// cut reports whether the session ended early for a reason that is no fault of
+// the server.
+func (t *Trace) cut() bool {
+	return t.noted(noteAborted) || t.noted(noteOverdue) || t.noted(noteFull) || t.unstarted() != ""
+}
 
 // eachMeta calls fn for every _meta that the server sent in a place where the
 // protocol has one: params, results, and the entries and content blocks in

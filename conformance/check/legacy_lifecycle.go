@@ -363,6 +363,8 @@ func (c *Case) offers(fn func(offered, got string, a *Frame)) {
 }
 
 // emptyResult judges that a response has a result without members of its own.
+// One more is a warning: the schema, which leaves the empty result open, allows
+// what the texts do not.
 func (c *Case) emptyResult(a *Frame) {
 	if !a.OK() {
 		c.Broken(a, "an empty result", "error "+text(a.Error))
@@ -374,7 +376,7 @@ func (c *Case) emptyResult(a *Frame) {
 	}
 	for name := range a.Result.Members() {
 		if name != "_meta" {
-			c.Broken(a, "a result without members", "the member "+name)
+			c.Tolerated(a, "a result without members", "the member "+name)
 			return
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -247,4 +248,60 @@ func TestCancelledCallIsShownForItself(t *testing.T) {
 	require.Equal(t, result.Fail, v.Verdict)
 	at := slices.IndexFunc(v.Frames, func(f result.Frame) bool { return f.Here })
 	require.Contains(t, v.Frames[at].Text, `"method":"tools/call"`)
+}
+
+// TestStartThatTakesTooLongOnceIsNoBreach holds that a process which answers
+// nothing within the time for a start is not found to leave requests without an
+// answer, unless it starts fast and does so again and again.
+func TestStartThatTakesTooLongOnceIsNoBreach(t *testing.T) {
+	const usual = 20 * time.Millisecond
+	for name, tt := range map[string]struct {
+		started time.Duration // what a start takes
+		slow    func(launch int) bool
+		want    result.Verdict
+	}{
+		"the first one":                 {usual, func(n int) bool { return n == 1 }, result.Blocked},
+		"the second one":                {usual, func(n int) bool { return n == 2 }, result.Blocked},
+		"of a slow server, the second":  {24 * time.Second, func(n int) bool { return n == 2 }, result.Blocked},
+		"of a slow server, the fourth":  {24 * time.Second, func(n int) bool { return n == 4 }, result.Blocked},
+		"of a slow server, every third": {24 * time.Second, func(n int) bool { return n%3 == 0 }, result.Blocked},
+		"from the second one on":        {usual, func(n int) bool { return n > 1 }, result.Fail},
+	} {
+		for _, rev := range []string{"2025-11-25", modernRevision} {
+			t.Run(name+" "+rev, func(t *testing.T) {
+				t.Parallel()
+				var launches atomic.Int64
+				s := server{Start: func(c *conn) {
+					d := tt.started
+					if tt.slow(int(launches.Add(1))) {
+						d = time.Hour
+					}
+					c.State["ready"] = time.Now().Add(d)
+				}, Output: func(c *conn, _ *request, a string) string {
+					if d := time.Until(c.State["ready"].(time.Time)); d > 0 {
+						time.AfterFunc(d, func() { c.Line(a) })
+						return ""
+					}
+					return a
+				}}
+				d := driven{rev: rev}
+				synctest.Test(t, func(t *testing.T) {
+					var err error
+					d.traces, err = check.Drive(t.Context(), launcher(s), check.DriveOptions{Revision: rev, Probes: check.Probes(), Started: tt.started})
+					require.NoError(t, err)
+				})
+				d.facts = check.FactsOf(rev, d.traces)
+				all := d.verdicts()
+				v := all["requests-answered-once"]
+				require.Equal(t, tt.want, v.Verdict, "%s %s\n%s", v.Observed, v.Reason, frames(v))
+				if tt.want == result.Fail {
+					return
+				}
+				require.Contains(t, v.Reason, "--timeout, 30s")
+				for id, v := range all {
+					require.NotContains(t, []result.Verdict{result.Fail, result.Warn, result.Error}, v.Verdict, "%s: %s %s\n%s", id, v.Observed, v.Reason, frames(v))
+				}
+			})
+		}
+	}
 }

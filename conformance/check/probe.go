@@ -260,6 +260,7 @@ func (r *run) end() ([]*Trace, error) {
 	}
 	if r.opts.Locked {
 		r.giveUp(noteLocked)
+		r.shut()
 	}
 	return r.traces, r.err
 }
@@ -284,6 +285,7 @@ type run struct {
 	// What was learnt from the sessions so far; see SessionOptions.
 	spent   bool
 	hangs   bool
+	slow    bool // an otherwise fast server did not answer what opens a session
 	started time.Duration
 	hung    map[string]string
 	frail   map[string]string
@@ -408,7 +410,7 @@ func (r *run) open(profile string) bool {
 	}
 	o := SessionOptions{
 		Profile: profile, Revision: r.opts.Revision, Limits: r.opts.Limits,
-		Impatient: r.spent, Hangs: r.hangs, Started: r.started, Hung: r.hung, Frail: r.frail, Mute: r.mute, NoPing: r.noPing,
+		Impatient: r.spent, Hangs: r.hangs, Unstarted: r.slow, Started: r.started, Hung: r.hung, Frail: r.frail, Mute: r.mute, NoPing: r.noPing,
 		Schemas: schemasOf(r.facts()),
 	}
 	switch profile {
@@ -426,7 +428,7 @@ func (r *run) open(profile string) bool {
 	if profile != Bare && !handshake(s) {
 		r.unopened++
 		r.close()
-		return false
+		return s.unstarted && r.open(profile) // once more
 	}
 	r.unopened = 0
 	if !r.pinged && profile != Bare && !Modern(s.rev) {
@@ -449,6 +451,8 @@ func schemasOf(facts *Facts) map[string]wire.Raw {
 // handshake makes a session ready. A stateless revision has none.
 func handshake(s *Session) bool {
 	s.Step("open")
+	s.opening = true
+	defer func() { s.opening = false }()
 	if Modern(s.rev) {
 		return usable(s.rev, s.Call(methodDiscover, ""))
 	}
@@ -532,6 +536,7 @@ func (r *run) close() {
 			r.stuck++
 		}
 	}
+	r.slow = r.slow || r.session.unstarted
 	r.spent, r.hangs = r.spent || r.session.Impatient(), r.hangs || r.session.hangs
 	t := r.session.Close()
 	r.started = max(r.started, t.started())

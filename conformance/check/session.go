@@ -108,19 +108,20 @@ const keptStart = 4 << 10
 
 // Texts of the notes by which the driver tells checks how it waited.
 const (
-	noteSilent  = "silent "  // + id: a full wait ended without an answer, the server being alive
-	noteGaveUp  = "gave up " // + id: a short wait ended without an answer
-	noteHung    = "hung"     // the server answered nothing any more within a full wait
-	noteStalled = "stalled"  // the same, within a short wait
-	noteFlood   = "flood"    // the server wrote more than a session records
-	noteFull    = "full"     // all sessions together recorded what a run may record
-	noteUnread  = "unread"   // the server stopped reading its input
-	noteAborted = "aborted"  // the run was cancelled, or its time was over
-	noteOverdue = "overdue"  // a probe took longer than it may
-	noteRefused = "refused " // + why: nobody listens at the address of the server any more
-	noteLocked  = "locked"   // over HTTP the server lets nobody in without credentials
-	noteUnended = "unended"  // the newline of the next line came long after the rest of it
-	noteUnsent  = "unsent "  // + method: why: it hung or ended the server before and was not sent again
+	noteSilent    = "silent "    // + id: a full wait ended without an answer, the server being alive
+	noteGaveUp    = "gave up "   // + id: a short wait ended without an answer
+	noteHung      = "hung"       // the server answered nothing any more within a full wait
+	noteStalled   = "stalled"    // the same, within a short wait
+	noteFlood     = "flood"      // the server wrote more than a session records
+	noteFull      = "full"       // all sessions together recorded what a run may record
+	noteUnread    = "unread"     // the server stopped reading its input
+	noteAborted   = "aborted"    // the run was cancelled, or its time was over
+	noteOverdue   = "overdue"    // a probe took longer than it may
+	noteRefused   = "refused "   // + why: nobody listens at the address of the server any more
+	noteLocked    = "locked"     // over HTTP the server lets nobody in without credentials
+	noteUnstarted = "unstarted " // + duration: it answered nothing since its launch, in all the time for a start
+	noteUnended   = "unended"    // the newline of the next line came long after the rest of it
+	noteUnsent    = "unsent "    // + method: why: it hung or ended the server before and was not sent again
 
 	// After this session no other one was opened: probes were left out.
 	noteGivenUp = "given up"
@@ -136,6 +137,7 @@ type SessionOptions struct {
 	// What was learnt in other sessions with the same server.
 	Impatient bool          // a full wait passed in vain
 	Hangs     bool          // it was once found to answer nothing at all any more, within a full wait
+	Unstarted bool          // it once answered nothing to a proper first request, though it starts fast
 	Started   time.Duration // the longest it took to its first answer; 0 = not known
 	// Hung are methods that it hung on, or ended on several times, with what is
 	// said of that: they are not sent again. Frail are those of which only
@@ -185,6 +187,9 @@ type Session struct {
 	nextFence  int64
 	readers    sync.WaitGroup
 	started    time.Duration
+	opening    bool // nothing was sent but what any session begins with
+	unstarted  bool // it answered nothing since its launch, which may be its start
+	strict     bool // that it does not answer what opens a session is not taken for its start
 	hung       map[string]string
 	frail      map[string]string
 	hangs      bool
@@ -225,7 +230,7 @@ func Open(ctx context.Context, target Target, o SessionOptions) (*Session, error
 		limits: o.Limits.withDefaults(), began: time.Now(), schemas: o.Schemas, rev: o.Revision, clientCaps: o.ClientCapabilities,
 		nextID: 1, nextFence: firstFence,
 		trace: NewTrace(rec), changed: make(chan struct{}), spent: o.Impatient,
-		started: o.Started, hung: o.Hung, frail: o.Frail, hangs: o.Hangs, mute: slices.Clone(o.Mute),
+		started: o.Started, hung: o.Hung, frail: o.Frail, hangs: o.Hangs, strict: o.Unstarted, mute: slices.Clone(o.Mute),
 		noPing: o.NoPing,
 	}
 	switch target := target.(type) {
@@ -720,10 +725,18 @@ func (s *Session) patient(limit time.Duration) time.Duration {
 	switch {
 	case s.answered:
 		return limit
-	case s.started > 0:
+	case s.started > 0 && !(s.opening && s.http == nil):
 		return max(limit, min(s.limits.Start, 3*s.started+time.Second))
 	}
 	return max(limit, s.limits.Start)
+}
+
+// starting reports whether a server that answered nothing may still be on its
+// start: a process that took long for it before, or one that did not and has
+// been asked nothing but what opens a session, the first time that this
+// happens. With the lock held.
+func (s *Session) starting() bool {
+	return !s.answered && s.http == nil && (3*s.started > s.limits.Start || s.opening && !s.strict)
 }
 
 // fence asks for something that costs nothing and waits for the answer. What
@@ -786,6 +799,12 @@ func (s *Session) fence(limit time.Duration, full bool, waiting ...*Frame) bool 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.lost == "" && s.starting() {
+		s.unstarted = true
+		s.lost = "the server did not start in time"
+		s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(noteUnstarted + s.limits.Start.String())})
+		return false
+	}
 	s.spent = true
 	if s.lost == "" {
 		s.lost = fmt.Sprintf("the server answered nothing any more for %v", limit)

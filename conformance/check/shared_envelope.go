@@ -419,6 +419,9 @@ func (c *Case) unanswered(t *Trace, but *Step) {
 			c.Broken(req, "an answer to this request", "none, although the server answered a later one")
 		}
 	}
+	if why := t.unstarted(); why != "" {
+		c.Blocked(why)
+	}
 	b := t.broke()
 	switch {
 	case t.noted(noteFlood), t.noted(noteFull): // see flooded
