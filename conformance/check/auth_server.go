@@ -50,15 +50,13 @@ func (r *run) shut() {
 		return
 	}
 	why := "every request is refused with status " + strconv.Itoa(status)
-	e, ok := r.target.(*Endpoint)
-	switch {
-	case ok && e.gives():
-		why += ", with what --bearer, -H or the URL give: give credentials that let the checker in"
-	default:
-		why += ": give credentials with --bearer or -H"
+	if e, ok := r.target.(*Endpoint); ok && e.gives() {
+		why += ", what -H, --bearer or the URL gave with it does not open the server"
+	} else {
+		why += ": give credentials with -H, or --bearer"
 	}
 	if status == http.StatusForbidden {
-		why += ", or a URL whose host the server takes requests for"
+		why += "; a server may also refuse a host that it does not know"
 	}
 	r.traces[len(r.traces)-1].note(noteShut + why)
 }

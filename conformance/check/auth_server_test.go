@@ -1,0 +1,204 @@
+package check_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/conformance/catalogue"
+	"github.com/goldwire/goldwire/conformance/check"
+	"github.com/goldwire/goldwire/conformance/check/checktest"
+	"github.com/goldwire/goldwire/conformance/result"
+)
+
+const goodToken = "Bearer good-token"
+
+// behindKey lets in who has the key of a scheme of its own; others get a status
+// and a challenge.
+func behindKey(status int, challenge string) func() http.HandlerFunc {
+	return func() http.HandlerFunc {
+		h := &checktest.HTTP{}
+		return func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case strings.HasPrefix(r.URL.Path, "/.well-known/"):
+				http.NotFound(w, r)
+			case r.Header.Get("X-Key") == "good-key":
+				h.ServeHTTP(w, r)
+			default:
+				if challenge != "" {
+					w.Header().Set("WWW-Authenticate", challenge)
+				}
+				w.WriteHeader(status)
+			}
+		}
+	}
+}
+
+// behindToken is a server with the authorization of MCP; before may answer a
+// request itself, or alter it.
+func behindToken(before func(w http.ResponseWriter, r *http.Request) (done bool)) func() http.HandlerFunc {
+	return func() http.HandlerFunc {
+		h := &checktest.HTTP{Tokens: map[string]string{strings.TrimPrefix(goodToken, "Bearer "): "read tools"}}
+		return func(w http.ResponseWriter, r *http.Request) {
+			if !before(w, r) {
+				h.ServeHTTP(w, r)
+			}
+		}
+	}
+}
+
+// admitting lets everybody in who uses a method.
+func admitting(method string) func() http.HandlerFunc {
+	return behindToken(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == method && r.URL.Path == checktest.PathMCP {
+			r.Header.Set("Authorization", goodToken)
+		}
+		return false
+	})
+}
+
+// authVerdicts drives a server by the probe of authorization.
+func authVerdicts(t *testing.T, h http.HandlerFunc, head http.Header, rev string) map[string]result.Check {
+	t.Helper()
+	probes := slices.DeleteFunc(check.Probes(), func(p check.Probe) bool { return p.Name != "requests without a token that opens the server" })
+	require.Len(t, probes, 1)
+	out := map[string]result.Check{}
+	synctest.Test(t, func(t *testing.T) {
+		e, stop := atURL(h)
+		defer stop()
+		e.Header = head
+		traces, err := check.Drive(t.Context(), e, check.DriveOptions{Revision: rev, Probes: probes})
+		require.NoError(t, err)
+		for _, k := range check.All() {
+			if strings.HasPrefix(k.ID, "auth-") && k.Applies(rev, catalogue.HTTP) {
+				out[k.ID] = k.Verdict(rev, catalogue.HTTP, check.FactsOf(rev, traces), traces, nil)
+			}
+		}
+	})
+	return out
+}
+
+// TestAuthorizationIsThatOfMCPOrNone holds that 401 is wanted where the same
+// request was served with credentials, and that who has a scheme of its own is
+// not judged by the rules of another.
+func TestAuthorizationIsThatOfMCPOrNone(t *testing.T) {
+	const june, november, july = "2025-06-18", "2025-11-25", "2026-07-28"
+	token := http.Header{"Authorization": {goodToken}}
+	key := http.Header{"X-Key": {"good-key"}}
+	refusing := behindToken(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodDelete {
+			w.WriteHeader(http.StatusNotImplemented)
+		}
+		return r.Method == http.MethodDelete
+	})
+	for name, tt := range map[string]struct {
+		server func() http.HandlerFunc
+		head   http.Header
+		revs   []string
+		want   map[string]result.Verdict
+	}{
+		"a method that is refused either way": {refusing, token, []string{june, november, july}, map[string]result.Verdict{"auth-401": result.Pass}},
+		"one with nothing to compare":         {refusing, nil, []string{june, november, july}, map[string]result.Verdict{"auth-401": result.Pass, "auth-metadata-found": result.Pass}},
+		"a stream for everybody":              {admitting(http.MethodGet), token, []string{june, november}, map[string]result.Verdict{"auth-401": result.Fail}},
+		"sessions that everybody ends":        {admitting(http.MethodDelete), token, []string{november}, map[string]result.Verdict{"auth-401": result.Fail}},
+		"a page for people": {behindToken(func(w http.ResponseWriter, r *http.Request) bool {
+			if r.Method == http.MethodGet && r.URL.Path == checktest.PathMCP {
+				w.Header().Set("Content-Type", "text/html")
+				_, _ = w.Write([]byte("<p>Hello</p>"))
+				return true
+			}
+			return false
+		}), token, []string{november}, map[string]result.Verdict{"auth-401": result.Pass}},
+		"a scheme of its own": {behindKey(http.StatusUnauthorized, ""), key, []string{june, november, july}, map[string]result.Verdict{
+			"auth-401": result.NotApplicable, "auth-challenge": result.NotApplicable, "auth-challenge-metadata": result.NotApplicable,
+			"auth-metadata-found": result.NotApplicable, "auth-malformed": result.NotApplicable, "auth-by-401": result.Warn,
+		}},
+		"a scheme of its own with a name": {behindKey(http.StatusUnauthorized, `ApiKey realm="x"`), nil, []string{june, november, july}, map[string]result.Verdict{
+			"auth-challenge": result.NotApplicable, "auth-metadata-found": result.NotApplicable, "auth-by-401": result.Warn,
+		}},
+		"a scheme of its own with 403": {behindKey(http.StatusForbidden, ""), key, []string{november, july}, map[string]result.Verdict{
+			"auth-401": result.NotApplicable, "auth-metadata-found": result.NotApplicable, "auth-by-401": result.Warn,
+		}},
+		"a scheme of its own in the first revision with authorization": {behindKey(http.StatusUnauthorized, ""), key, []string{"2025-03-26"}, map[string]result.Verdict{
+			"auth-401": result.NotApplicable, "auth-server-metadata": result.NotApplicable, "auth-by-401": result.Pass,
+		}},
+		"a claim by its challenge": {behindKey(http.StatusUnauthorized, "Bearer"), key, []string{june, november, july}, map[string]result.Verdict{
+			"auth-401": result.Pass, "auth-challenge-metadata": result.Fail, "auth-metadata-found": result.Fail, "auth-challenge": result.Pass, "auth-by-401": result.Pass,
+		}},
+		"a claim by its challenge with 403": {behindKey(http.StatusForbidden, "Bearer"), key, []string{november, july}, map[string]result.Verdict{"auth-401": result.Fail}},
+		"a claim by its metadata": {behindToken(func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path == checktest.PathMCP && r.Header.Get("Authorization") == "" {
+				w.WriteHeader(http.StatusUnauthorized)
+				return true
+			}
+			return false
+		}), token, []string{june, november, july}, map[string]result.Verdict{"auth-401": result.Pass, "auth-challenge": result.Fail, "auth-challenge-metadata": result.Fail, "auth-metadata-found": result.Pass}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, rev := range tt.revs {
+				got := authVerdicts(t, tt.server(), tt.head, rev)
+				for id, want := range tt.want {
+					if c, there := got[id]; there {
+						require.Equal(t, want, c.Verdict, "%s in %s: %s %s", id, rev, c.Reason, c.Observed)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestShutServerIsJudgedByWhoItLetsIn holds that of a server that refuses all
+// requests nothing else is judged, and what to do is said once.
+func TestShutServerIsJudgedByWhoItLetsIn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		server func() http.HandlerFunc
+		head   http.Header
+		rev    string
+		why    string
+		fails  []string
+	}{
+		"stateful":       {behindKey(http.StatusUnauthorized, ""), nil, "2025-11-25", "every request is refused with status 401: give credentials with -H, or --bearer", nil},
+		"stateless":      {behindKey(http.StatusUnauthorized, ""), nil, "2026-07-28", "every request is refused with status 401: give credentials with -H, or --bearer", nil},
+		"forbidden":      {behindKey(http.StatusForbidden, ""), nil, "2025-11-25", "status 403: give credentials", nil},
+		"with a bad key": {behindKey(http.StatusUnauthorized, ""), http.Header{"X-Key": {"bad"}}, "2025-11-25", "does not open the server", nil},
+		"a breach":       {behindKey(http.StatusUnauthorized, "Bearer"), nil, "2025-11-25", "give credentials", []string{"auth-metadata-found"}},
+		"no breach":      {behindToken(func(http.ResponseWriter, *http.Request) bool { return false }), nil, "2026-07-28", "give credentials", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e, stop := atURL(tt.server())
+				defer stop()
+				e.Header = tt.head
+				x, err := check.Explore(t.Context(), e, check.Limits{})
+				require.NoError(t, err)
+				require.True(t, x.Locked)
+				traces, err := check.Drive(t.Context(), e, check.DriveOptions{Revision: tt.rev, Probes: check.Probes(), Locked: true})
+				require.NoError(t, err)
+				reasons := map[string]bool{}
+				var fails []string
+				for _, k := range check.All() {
+					if !k.Applies(tt.rev, catalogue.HTTP) {
+						continue
+					}
+					c := k.Verdict(tt.rev, catalogue.HTTP, check.FactsOf(tt.rev, traces), traces, x.Traces)
+					switch {
+					case c.Verdict == result.Fail:
+						fails = append(fails, k.ID)
+					case !strings.HasPrefix(k.ID, "auth-") && k.ID != "http-authenticated":
+						require.Equal(t, result.Blocked, c.Verdict, k.ID)
+						reasons[c.Reason] = true
+					}
+				}
+				require.Equal(t, tt.fails, fails)
+				require.Len(t, reasons, 1)
+				for why := range reasons {
+					require.Contains(t, why, tt.why)
+				}
+			})
+		})
+	}
+}
