@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -48,6 +49,11 @@ type StatusError struct {
 	TraceID         string        // by which the server's logs can be searched, "" if it gives none
 	Body            string        // the start, at most 1 KiB, without secrets
 	RPC             int64         // the code of the peer's answer in it, 0 for none
+	// TooLong is, with status 431, the request's longest header, and TooLongBytes
+	// how long its value was: Mcp-Name repeats a name or URI, Mcp-Param-* an
+	// argument.
+	TooLong      string
+	TooLongBytes int
 }
 
 // Error says the status, the challenges and the start of the body.
@@ -73,7 +79,17 @@ func (e *StatusError) Error() string {
 	if e.TraceID != "" {
 		b.WriteString(" (trace " + e.TraceID + ")")
 	}
-	if e.Body != "" {
+	if e.TooLong != "" {
+		fmt.Fprintf(&b, " (the longest is %s with %d bytes", e.TooLong, e.TooLongBytes)
+		switch {
+		case e.TooLong == HeaderName:
+			b.WriteString(", which repeats the name or URI that the request is about")
+		case strings.HasPrefix(e.TooLong, HeaderParamPrefix):
+			b.WriteString(", which repeats an argument")
+		}
+		b.WriteString(")")
+	}
+	if body := strings.TrimSpace(strings.TrimPrefix(e.Body, strconv.Itoa(e.Status))); body != "" && body != http.StatusText(e.Status) {
 		b.WriteString(": " + e.Body)
 	}
 	return b.String()

@@ -242,6 +242,15 @@ func (l *Link) failure(resp *http.Response, id jsonrpc.ID) error {
 		Status: resp.StatusCode, WWWAuthenticate: resp.Header["Www-Authenticate"], AuthServer: resp.Header.Get("Mcp-Auth-Server"),
 		RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
 	}
+	if resp.StatusCode == http.StatusRequestHeaderFieldsTooLarge {
+		for name, values := range resp.Request.Header {
+			for _, v := range values {
+				if len(v) > e.TooLongBytes {
+					e.TooLong, e.TooLongBytes = name, len(v)
+				}
+			}
+		}
+	}
 	for _, name := range traceHeaders {
 		if e.TraceID = clipValue(resp.Header.Get(name)); e.TraceID != "" {
 			break

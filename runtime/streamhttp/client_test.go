@@ -637,6 +637,17 @@ func TestClientStatusErrors(t *testing.T) {
 			})
 		}
 	}
+	bubble(t, "headers too long", func(t *testing.T, s *script, e *Endpoint) {
+		s.on["resources/read"] = func(w http.ResponseWriter, _ *http.Request, _ *msg) {
+			reply(w, 431, "text/plain", "431 Request Header Fields Too Large")
+		}
+		_, err := connectModern(t, e, modern.Client{}).ReadResource(t.Context(), &modern.ReadResourceParams{URI: "a:" + strings.Repeat("x", 1000)})
+		var se *StatusError
+		require.ErrorAs(t, err, &se)
+		require.Equal(t, "HTTP 431 Request Header Fields Too Large (the longest is Mcp-Name with 1002 bytes, which repeats the name or URI that the request is about)", se.Error())
+		require.Equal(t, "HTTP 404 Not Found", (&StatusError{Status: 404, Body: "Not Found\n"}).Error())
+		require.Equal(t, "HTTP 404 Not Found: 404 page not found", (&StatusError{Status: 404, Body: "404 page not found"}).Error())
+	})
 	bubble(t, "the peer's answer in a failure", func(t *testing.T, s *script, e *Endpoint) {
 		s.on["tools/call"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
 			reply(w, 403, mediaJSON, rpcError(m.ID, -31005, "not for you"))

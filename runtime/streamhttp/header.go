@@ -42,7 +42,8 @@ const (
 // EncodeHeaderValue writes a text as the value of Mcp-Name or Mcp-Param-*: as
 // it is, or as =?base64?…?= where it holds other than visible ASCII and inner
 // blanks, or looks like that form itself. Specification:
-// basic/transports/streamable-http#value-encoding (2026-07-28).
+// basic/transports/streamable-http#value-encoding (2026-07-28). Mcp-Method, of which
+// that says nothing, is written so too.
 func EncodeHeaderValue(s string) string {
 	if plainValue(s) && !looksEncoded(s) {
 		return s
@@ -116,7 +117,9 @@ func checkMethodHeaders(h http.Header, method string, get func(member string) wi
 	if err != nil {
 		return err
 	}
-	if got != method {
+	// What no header can carry comes encoded, and nothing else does: who routes by the
+	// header need not decode it to know a method of the protocol.
+	if got != method && got != EncodeHeaderValue(method) {
 		return &HeaderError{HeaderMethod, fmt.Sprintf("%q, but the body's method is %q", clipValue(got), clipValue(method))}
 	}
 	member := nameMember(method)

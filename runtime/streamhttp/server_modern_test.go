@@ -43,6 +43,7 @@ func TestHeaders(t *testing.T) {
 		{"method of something else", echo(`{}`), []string{modernVersion, "Mcp-Method: tools/list", "Mcp-Name: echo"}, "400 -32020"},
 		{"method twice", echo(`{}`), usual("echo", "Mcp-Method: tools/call"), "400 -32020"},
 		{"method missing, method unknown", strings.Replace(echo(`{}`), "tools/call", "tools/x", 1), []string{modernVersion}, "400 -32020"},
+		{"method encoded, and unknown", strings.Replace(echo(`{}`), "tools/call", "x/é", 1), []string{modernVersion, "Mcp-Method: =?base64?eC/DqQ==?="}, "404 -32601"},
 		{"name missing, method unknown", strings.Replace(echo(`{}`), "tools/call", "tools/x", 1), []string{modernVersion, "Mcp-Method: tools/x"}, "404 -32601"},
 		{"name missing, method not served", strings.Replace(echo(`{}`), "tools/call", "prompts/get", 1), []string{modernVersion, "Mcp-Method: prompts/get"}, "404 -32601"},
 		{"name missing", echo(`{}`), []string{modernVersion, "Mcp-Method: tools/call"}, "400 -32020"},
