@@ -3,7 +3,6 @@ package compat
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/goldwire/goldwire/generated/mcp/step20250326"
 	"github.com/goldwire/goldwire/generated/mcp/step20250618"
@@ -151,7 +150,7 @@ func (c *clients) take(b jsonrpc.Binder) error {
 	case *v20260728.Client:
 		c.v20260728 = x
 	default:
-		return fmt.Errorf("%T is no client of one revision", b)
+		return foreign(b, jsonrpc.ClientSide)
 	}
 	if c.revision() == "" {
 		return errors.New("no client to dial with")

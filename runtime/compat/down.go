@@ -45,7 +45,7 @@ func (d *down) serve() older.Server {
 		ResourcesListChanged: s.ResourcesListChanged,
 		ToolsListChanged:     s.ToolsListChanged,
 		Experimental:         s.Experimental,
-		Unknown:              unknown(newer.Methods, asNewer, s.Unknown),
+		Unknown:              d.saying(unknown(newer.Methods, asNewer, s.Unknown)),
 		UnknownNotification:  unknownNote(newer.Methods, s.UnknownNotification),
 		Options:              s.Options,
 		Hub:                  s.Hub,
@@ -179,6 +179,31 @@ func (d *down) env(ctx context.Context) wire.Env {
 		e.LogLevel = jsonrpc.PeerOf(ctx).LogLevel()
 	}
 	return e
+}
+
+// saying adds to the params of unknown methods what each request of 2026-07-28 says
+// of its client (basic/index, request metadata): a server to which they are passed
+// on takes a request without it for one of another revision. A nil f stays nil.
+func (d *down) saying(f func(context.Context, string, wire.Raw) (wire.Raw, error)) func(context.Context, string, wire.Raw) (wire.Raw, error) {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
+		if k := params.Kind(); k == wire.KindNone || k == wire.KindObject {
+			for name, v := range wire.Raw(d.says(ctx).AppendJSON(nil)).Members() {
+				params = withMeta(params, name, v)
+			}
+		}
+		return f(ctx, method, params)
+	}
+}
+
+// says is what requests of 2026-07-28 say of the client that they are made for.
+func (d *down) says(ctx context.Context) *newer.RequestMeta {
+	if r := d.remote; r != nil {
+		return &newer.RequestMeta{ProtocolVersion: newer.Revision, ClientInfo: &r.client.Info, ClientCapabilities: r.client.Capabilities()}
+	}
+	return factsOf(ctx)
 }
 
 // factsOf is what a client of 2025-11-25 said when it began the session, as the

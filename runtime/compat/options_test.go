@@ -112,6 +112,33 @@ func TestServerRefusesWhatIsNone(t *testing.T) {
 	require.Error(t, err)
 }
 
+// foreignClient is a client that is generated elsewhere.
+type foreignClient struct{ jsonrpc.Binder }
+
+func (foreignClient) Join(context.Context, *jsonrpc.Conn) (*v20260728.RemoteServer, error) {
+	return nil, nil
+}
+
+// TestRevisionThatCannotBeConverted is named, with what can be done.
+func TestRevisionThatCannotBeConverted(t *testing.T) {
+	service := func(rev string, side jsonrpc.Side) jsonrpc.Binder {
+		return jsonrpc.NewService(jsonrpc.ServiceOptions{Revision: rev, Side: side})
+	}
+	for rev, want := range map[string]string{
+		"2027-01-15":       "of 2027-01-15, which package compat cannot convert (it knows 2024-11-05, ",
+		v20260728.Revision: "for 2026-07-28, which alone can be converted",
+	} {
+		_, err := compat.Server(service(rev, jsonrpc.ServerSide)).Bind()
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, ": serve it as it is, or with Revisions")
+		_, err = compat.Server(service(rev, jsonrpc.ClientSide)).Bind()
+		require.ErrorContains(t, err, "is no server of one revision")
+		_, err = compat.Dial(t.Context(), nil, foreignClient{service(rev, jsonrpc.ClientSide)})
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, ": connect it with the Connect of its own package")
+	}
+}
+
 // TestServerLeavesItsServerAlone: serving it elsewhere does not change it, and
 // its own middleware runs once, whatever the client speaks.
 func TestServerLeavesItsServerAlone(t *testing.T) {

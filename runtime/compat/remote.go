@@ -279,25 +279,7 @@ func (r *remote) fill(out *older.Server) {
 	if r.server.ResourcesSubscribe {
 		out.Subscribe, out.Unsubscribe = r.subscribe, r.unsubscribe
 	}
-	out.Unknown = r.saying(out.Unknown)
 	out.RootsListChanged = func(context.Context, *older.RootsListChangedParams) error { return nil } // it asks anew each time
-}
-
-// saying adds to the params of unknown methods what each request of 2026-07-28 says
-// of its client (basic/index, request metadata).
-func (r *remote) saying(f func(context.Context, string, wire.Raw) (wire.Raw, error)) func(context.Context, string, wire.Raw) (wire.Raw, error) {
-	if f == nil {
-		return nil
-	}
-	return func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
-		if k := params.Kind(); k == wire.KindNone || k == wire.KindObject {
-			said := newer.RequestMeta{ProtocolVersion: newer.Revision, ClientInfo: &r.client.Info, ClientCapabilities: r.client.Capabilities()}
-			for name, v := range wire.Raw(said.AppendJSON(nil)).Members() {
-				params = withMeta(params, name, v)
-			}
-		}
-		return f(ctx, method, params)
-	}
 }
 
 // subscribe listens to one resource.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/goldwire/goldwire/generated/mcp/step20250326"
@@ -15,6 +17,7 @@ import (
 	v20251125 "github.com/goldwire/goldwire/generated/mcp/v20251125"
 	v20260728 "github.com/goldwire/goldwire/generated/mcp/v20260728"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
+	"github.com/goldwire/goldwire/runtime/revision"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -64,7 +67,8 @@ type Options struct {
 func Server(server jsonrpc.Binder) jsonrpc.Binder { return Options{}.Server(server) }
 
 // Server is the func of that name with options. Bind fails for anything but a
-// generated Server or RemoteServer, and where the Bind of that fails.
+// Server or RemoteServer of the packages generated/mcp/v… of this module, which are
+// all that can be converted, and where the Bind of that fails.
 func (o Options) Server(server jsonrpc.Binder) jsonrpc.Binder { return &every{o, server} }
 
 // every is a server in every revision.
@@ -158,7 +162,7 @@ func (s *servers) take(b jsonrpc.Binder) error {
 			s.v20260728 = copied(&x.Server)
 		}
 	default:
-		return fmt.Errorf("%T is no server of one revision", b)
+		return foreign(b, jsonrpc.ServerSide)
 	}
 	o, hub := s.settings()
 	if o == nil {
@@ -168,6 +172,26 @@ func (s *servers) take(b jsonrpc.Binder) error {
 		*hub = new(jsonrpc.Hub)
 	}
 	return nil
+}
+
+// foreign says what is wrong with what is none of the servers or clients that can be
+// converted.
+func foreign(b jsonrpc.Binder, side jsonrpc.Side) error {
+	name, alone := "server", "serve it as it is, or with Revisions beside servers of other revisions"
+	if side == jsonrpc.ClientSide {
+		name, alone = "client", "connect it with the Connect of its own package"
+	}
+	var s *jsonrpc.Service
+	if ch, err := jsonrpc.Bind(b); err == nil {
+		s, _ = ch.(*jsonrpc.Service)
+	}
+	if s == nil || s.Side() != side {
+		return fmt.Errorf("%T is no %s of one revision", b, name)
+	}
+	if known := revision.All(); !slices.Contains(known, s.Revision()) {
+		return fmt.Errorf("%T is a %s of %s, which package compat cannot convert (it knows %s): %s", b, name, s.Revision(), strings.Join(known, ", "), alone)
+	}
+	return fmt.Errorf("%T is no %s of the packages generated/mcp/v… for %s, which alone can be converted: %s", b, name, s.Revision(), alone)
 }
 
 func copied[T any](x *T) *T {
