@@ -162,12 +162,14 @@ func (e *Entry) why(file string) string {
 // revisions in which it was judged at all. Entries for checks that were not
 // judged are neither. Either list may be nil.
 //
-// A fail, a warn and a blocked check can be known.
+// A fail, a warn and a blocked check can be known. How many entries are for
+// revisions that were not judged becomes a note of the report.
 func Apply(r *result.Report, known, flaky *Baseline, now time.Time) {
 	for _, list := range []*Baseline{known, flaky} {
 		if list == nil {
 			continue
 		}
+		list.aside(r, now)
 		for i := range list.Entries {
 			e := &list.Entries[i]
 			if why := e.stale(r, now, list == flaky); why != "" {
@@ -185,6 +187,37 @@ func Apply(r *result.Report, known, flaky *Baseline, now time.Time) {
 				}
 			}
 		}
+	}
+}
+
+// aside notes in a report how many entries that are not stale are for revisions
+// that were not judged.
+func (b *Baseline) aside(r *result.Report, now time.Time) {
+	n := 0
+	var revs []string
+	for i := range b.Entries {
+		e := &b.Entries[i]
+		judged := func(rev string) bool { return slices.Contains(r.Revisions, rev) }
+		if len(e.Revisions) == 0 || slices.ContainsFunc(e.Revisions, judged) || e.stale(r, now, true) != "" {
+			continue
+		}
+		n++
+		for _, rev := range e.Revisions {
+			if !slices.Contains(revs, rev) {
+				revs = append(revs, rev)
+			}
+		}
+	}
+	slices.Sort(revs)
+	is, were := " entries of ", ", which were not judged"
+	if n == 1 {
+		is = " entry of "
+	}
+	if len(revs) == 1 {
+		were = ", which was not judged"
+	}
+	if n > 0 {
+		r.Notes = append(r.Notes, fmt.Sprint(n)+is+b.File+" for "+strings.Join(revs, ", ")+were)
 	}
 }
 

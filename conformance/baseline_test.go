@@ -37,6 +37,33 @@ func judged() *result.Report {
 	}}
 }
 
+// TestBaselineAside tells, in a line for each file, of entries that are for
+// revisions which were not judged.
+func TestBaselineAside(t *testing.T) {
+	for name, tt := range map[string]struct {
+		known, flaky string
+		want         []string
+	}{
+		"none": {known: "- check: id-echo\n- check: unknown-tool\n  revisions: [2024-11-05, 2025-11-25]\n"},
+		"one":  {known: "- check: id-echo\n  revisions: [2024-11-05]\n", want: []string{"1 entry of known.yaml for 2024-11-05, which was not judged"}},
+		"some, in both lists": {
+			known: "- check: id-echo\n  revisions: [2026-07-28, 2024-11-05]\n- check: unknown-tool\n  revisions: [2024-11-05]\n",
+			flaky: "- check: ping-answered\n  revisions: [2025-03-26]\n",
+			want: []string{
+				"2 entries of known.yaml for 2024-11-05, 2026-07-28, which were not judged",
+				"1 entry of known.yaml for 2025-03-26, which was not judged",
+			},
+		},
+		"a stale one is told as that": {known: "- check: id-echo\n  revisions: [2024-11-05]\n  until: 2026-11-29\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := judged()
+			conformance.Apply(r, baseline(t, tt.known), baseline(t, tt.flaky), noon)
+			require.Equal(t, tt.want, r.Notes)
+		})
+	}
+}
+
 func TestBaselineApplies(t *testing.T) {
 	for name, tt := range map[string]struct {
 		known, flaky string

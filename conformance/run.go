@@ -136,12 +136,16 @@ func (e *DiedError) Error() string {
 
 // SilentError says that the target ran and answered nothing.
 type SilentError struct {
-	Heard  string // what it wrote instead of an answer: "it wrote 64 MiB without ending a line"
-	Stderr string // the last lines of its free text
+	Waited time.Duration // for its first answer; 0 where Heard says why it was not waited for
+	Heard  string        // what it wrote instead of an answer: "it wrote 64 MiB without ending a line"
+	Stderr string        // the last lines of its free text
 }
 
 func (e *SilentError) Error() string {
 	s := "the server runs but stayed silent"
+	if e.Waited > 0 {
+		s += fmt.Sprintf(" for %s", e.Waited)
+	}
 	if e.Heard != "" {
 		s = "the server answers nothing: " + e.Heard
 	}
@@ -160,11 +164,15 @@ type RevisionError struct {
 	// Where it speaks none.
 	Named  []string       // the versions that it named in its answers to initialize, as JSON
 	Frames []result.Frame // what it was asked and what it said
+	Echo   bool           // it only sent back the lines that it was sent
 }
 
 func (e *RevisionError) Error() string {
 	if len(e.Speaks) == 0 {
 		var b strings.Builder
+		if e.Echo {
+			return "the server agrees to no revision of the protocol: it only repeats what it is sent"
+		}
 		b.WriteString("the server answers, but agrees to no revision of the protocol")
 		if len(e.Named) > 0 {
 			b.WriteString(" that it is offered: it answers with version " + strings.Join(e.Named, ", "))
@@ -179,6 +187,17 @@ func (e *RevisionError) Error() string {
 
 // ErrNoCheck says that a pattern selects no check.
 var ErrNoCheck = errors.New("no check matches")
+
+// PatternError is the ErrNoCheck of one pattern of Options.Checks.
+type PatternError struct {
+	Pattern string
+	Names   []string // that would match: ids of checks, areas and requirements, in the order of the checks
+}
+
+func (e *PatternError) Error() string { return fmt.Sprintf("%v %q", ErrNoCheck, e.Pattern) }
+
+// Unwrap returns ErrNoCheck.
+func (e *PatternError) Unwrap() error { return ErrNoCheck }
 
 // ErrTime says that Options.Time was over before the target had said what it
 // speaks.
@@ -216,6 +235,7 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	if err != nil {
 		var none *RevisionError
 		if errors.As(err, &none) && len(none.Speaks) == 0 {
+			none.Echo = echo(found.Traces)
 			none.Named, none.Frames = found.Named(), o.Redact.Frames(found.Said())
 		}
 		return nil, err
@@ -249,7 +269,7 @@ func Select(o Options, t catalogue.Transport) ([]check.Check, error) {
 			}
 		}
 		if n == 0 {
-			return nil, fmt.Errorf("%w %q", ErrNoCheck, pat)
+			return nil, &PatternError{Pattern: pat, Names: names(all)}
 		}
 	}
 	revs := slices.DeleteFunc(check.Revisions(), func(rev string) bool {
@@ -259,6 +279,27 @@ func Select(o Options, t catalogue.Transport) ([]check.Check, error) {
 		return all, nil
 	}
 	return all, o.anyIn(all, revs, t)
+}
+
+// names are what a pattern can match of checks, each once.
+func names(checks []check.Check) []string {
+	var out []string
+	seen := map[string]bool{}
+	for i := range checks {
+		list := []string{checks[i].ID}
+		for _, rev := range check.Revisions() {
+			for _, r := range checks[i].Bound(rev, catalogue.Any) {
+				list = append(list, r.ID, r.Area())
+			}
+		}
+		for _, name := range list {
+			if !seen[name] {
+				seen[name] = true
+				out = append(out, name)
+			}
+		}
+	}
+	return out
 }
 
 // Judges reports whether the options leave a check in a revision over a
@@ -413,9 +454,33 @@ func (r *runner) explore() (*check.Exploration, error) {
 		if how, died := found.Traces[0].Died(); died {
 			return nil, &DiedError{How: how, Stderr: stderr}
 		}
-		return nil, &SilentError{Heard: r.o.Redact.Text(found.Traces[0].Heard()), Stderr: stderr}
+		silent := &SilentError{Heard: r.o.Redact.Text(found.Traces[0].Heard()), Stderr: stderr}
+		if silent.Heard == "" {
+			silent.Waited = r.o.Limits.Start
+		}
+		return nil, silent
 	}
 	return found, nil
+}
+
+// echo reports whether all that a target wrote were lines that it had been sent.
+func echo(traces []*check.Trace) bool {
+	wrote := false
+	for _, t := range traces {
+		sent := map[string]bool{}
+		for _, e := range t.Recording.Events {
+			switch {
+			case !e.Message():
+			case e.Dir == transcript.ToServer:
+				sent[string(e.Data)] = true
+			case !sent[string(e.Data)]:
+				return false
+			default:
+				wrote = true
+			}
+		}
+	}
+	return wrote
 }
 
 // judge drives the target in each revision, as many at once as the options
@@ -424,6 +489,7 @@ func (r *runner) judge(revs []string, checks []check.Check, found *check.Explora
 	type driven struct {
 		traces []*check.Trace
 		err    error
+		took   time.Duration
 	}
 	done := make([]chan driven, len(revs))
 	var driving sync.WaitGroup
@@ -436,14 +502,19 @@ func (r *runner) judge(revs []string, checks []check.Check, found *check.Explora
 			to, rev := make(chan driven, 1), revs[started]
 			done[started] = to
 			driving.Go(func() {
+				began := time.Now()
 				traces, err := check.DriveFor(ctx, r.target, check.DriveOptions{
 					Revision: rev, Probes: check.Probes(), Limits: r.o.Limits, Allow: r.o.Allow, Deny: r.o.Deny, Known: r.o.fixtures(), Started: found.Started, Locked: found.Locked,
 					Progress: func(what string) { r.tell(Progress{Revision: rev, Probe: what}) },
 				}, r.selected(checks, rev), found.Traces)
-				to <- driven{traces, err}
+				to <- driven{traces, err, time.Since(began)}
 			})
 		}
 		d := <-done[i]
+		if r.rep.Times == nil {
+			r.rep.Times = map[string]time.Duration{}
+		}
+		r.rep.Times[rev] = d.took
 		if err := errors.Join(d.err, r.save(d.traces...)); err != nil {
 			return err
 		}

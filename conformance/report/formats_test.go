@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -28,6 +29,7 @@ func rich() *result.Report {
 			Verdict: result.Fail, Known: "Fixed in 2.0. (until 2027-01-31)", Layer: "jsonrpc",
 			Sentence: "A text that is no JSON is answered with an error.", URL: "https://modelcontextprotocol.io/specification/2026-07-28/basic",
 			Expected: "an error", Observed: "]]> | `code` ```` </pre><script>alert(1)</script> ::error::x ![i](http://x.test/i.png) ##[group]",
+			Count: 2, More: []result.Instance{{Observed: "nothing </pre>", Frames: []result.Frame{{Text: `>@9ms {"id":`, Here: true}}}},
 			Frames: []result.Frame{
 				{Text: "! probe malformed/array"},
 				{Text: `>x@3ms "{\"id\":1\xff"`},
@@ -38,6 +40,8 @@ func rich() *result.Report {
 		result.Check{ID: "framing", Revision: "2026-07-28", Transport: "stdio", Level: "MUST", Requirements: []string{"modern/stdio-framing"}, Verdict: result.Blocked, Reason: "it hung"},
 	)
 	r.Stale = []result.Stale{{Check: "ping-answered", File: "base|line.yaml", Why: "it passes now in 2025-11-25"}}
+	r.Notes = []string{"2 entries of base|line.yaml for 2024-11-05, which was not judged"}
+	r.Took, r.Times = 90*time.Second, map[string]time.Duration{"2025-06-18": 1500 * time.Millisecond, "2026-07-28": time.Minute}
 	return r
 }
 
@@ -395,4 +399,28 @@ func TestDiffGolden(t *testing.T) {
 	text.Reset()
 	require.NoError(t, Diff(&text, result.Compare(older, sample()), TextOptions{Color: true, Width: 40}))
 	require.Equal(t, "0 worse, 0 better, 0 other changes, 9 the same\n", text.String())
+}
+
+// TestHTMLExchange holds that a request over HTTP is one arrow with its headers,
+// and its body another.
+func TestHTMLExchange(t *testing.T) {
+	var list []result.Frame
+	for _, line := range []string{
+		">>1@1ms POST /mcp", ">>1 accept: text/html", `>1@1ms {"id":1,"method":"ping"}`, "<<1@2ms 200", "<<1 x: y",
+		">>2@3ms GET /mcp", "<<2@4ms 405", "! note a", "! note b", "<@5ms {}", "<@6ms {}",
+	} {
+		list = append(list, result.Frame{Text: line, Here: line == "<<1 x: y"})
+	}
+	var got []string
+	for _, f := range newFrames(list) {
+		here := ""
+		if f.Here {
+			here = " here"
+		}
+		got = append(got, f.Class+" "+f.At+here+" "+f.Text)
+	}
+	require.Equal(t, []string{
+		"right 1ms POST /mcp\naccept: text/html", `right 1ms {"id":1,"method":"ping"}`, "left 2ms here 200\nx: y",
+		"right 3ms GET /mcp", "left 4ms 405", "note  note a", "note  note b", "left 5ms {}", "left 6ms {}",
+	}, got)
 }

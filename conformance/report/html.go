@@ -38,6 +38,7 @@ type view struct {
 	Findings                    []findingView
 	Blocked                     []blockedView
 	Stale                       []result.Stale
+	Notes                       []string
 	Areas                       []areaView
 	Stderr                      string
 	Legend                      string
@@ -104,7 +105,7 @@ var classes = map[result.Verdict]string{
 }
 
 func newView(r *result.Report, o Options) *view {
-	v := &view{Who: plain(who(r)), Command: plain(commandLine(r.Target.Command)), Tool: o.Tool, Revisions: r.Revisions, Stale: r.Stale, Legend: Legend}
+	v := &view{Who: plain(who(r)), Command: plain(commandLine(r.Target.Command)), Tool: o.Tool, Revisions: r.Revisions, Stale: r.Stale, Legend: "traffic: " + legendIDs}
 	if v.Command == "" {
 		v.Command = plain(r.Target.URL)
 	}
@@ -123,6 +124,12 @@ func newView(r *result.Report, o Options) *view {
 			v.Stale = slices.Clone(v.Stale)
 		}
 		v.Stale[i].Check, v.Stale[i].Why = plain(v.Stale[i].Check), plain(v.Stale[i].Why)
+	}
+	if hasMore(r) {
+		v.Legend += "; " + MoreLegend
+	}
+	for _, note := range r.Notes {
+		v.Notes = append(v.Notes, plain(note))
 	}
 	for _, c := range r.Coverage() {
 		v.Coverage = append(v.Coverage, coverageView{Coverage: c, Percent: c.Exercised * 100 / max(c.Must, 1)})
@@ -227,10 +234,30 @@ func newFinding(g *group, side string) findingView {
 	for _, id := range c.Requirements {
 		f.Requirements = append(f.Requirements, plain(id))
 	}
-	for _, fr := range c.Frames {
-		f.Frames = append(f.Frames, newFrame(fr))
-	}
+	f.Frames = newFrames(c.Frames)
 	return f
+}
+
+// carrier is the mark of a line that tells what the carrier of an HTTP exchange
+// said: a request line, a status or a header.
+var carrier = regexp.MustCompile(`^(?:>>|<<)\d*`)
+
+// newFrames makes one arrow of each line, and one of lines in a row of the
+// carrier of one exchange, as a request with its headers.
+func newFrames(list []result.Frame) []frameView {
+	var out []frameView
+	before := ""
+	for _, fr := range list {
+		f, of := newFrame(fr), carrier.FindString(fr.Text)
+		if of != "" && of == before {
+			last := &out[len(out)-1]
+			last.Text += "\n" + f.Text
+			last.Here = last.Here || f.Here
+			continue
+		}
+		out, before = append(out, f), of
+	}
+	return out
 }
 
 var unfit = regexp.MustCompile(`[^a-z0-9-]+`)

@@ -41,9 +41,12 @@ const Format = 1
 //	    "expected": "…", "observed": "…",            of a fail or warn
 //	    "reason": "…",                               of the other verdicts but pass
 //	    "known": "…",                                why a fail, warn or blocked is expected and does not count
-//	    "frames": [{"text": "<@12ms {…}", "here": true}]  the traffic around, as lines of a transcript
+//	    "frames": [{"text": "<@12ms {…}", "here": true}], the traffic around, as lines of a transcript
+//	    "count": 3,                                  how often the rule was seen broken, where more than once
+//	    "more": [{"expected": "…", "observed": "…", "frames": […]}]  the other times, nine at most
 //	  }],
 //	  "stale": [{"check": "…", "file": "…", "why": "…"}],  entries of a baseline that are not true any more
+//	  "notes": ["…"],                                what else there is to say of the run
 //	  "error": {                                     only of a run that came to no verdicts: results is empty then
 //	    "kind": "died",                              start, died, silent, revision, interrupted or internal
 //	    "message": "…", "exitCode": 3,
@@ -52,7 +55,7 @@ const Format = 1
 //	}
 //
 // Members of results from "mild" on are left out when they are empty, and so
-// are strict, stale and error. Every run gives the results in the same order.
+// are strict, stale, notes and error. Every run gives the results in the same order.
 type document struct {
 	Goldwire  int               `json:"goldwire"`
 	Target    result.Target     `json:"target"`
@@ -62,6 +65,7 @@ type document struct {
 	Strict    bool              `json:"strict,omitempty"`
 	Results   []result.Check    `json:"results"`
 	Stale     []result.Stale    `json:"stale,omitempty"`
+	Notes     []string          `json:"notes,omitempty"`
 	Error     *result.Failure   `json:"error,omitempty"`
 }
 
@@ -88,7 +92,7 @@ func summarise(s result.Summary) summary {
 func JSON(w io.Writer, r *result.Report) error {
 	d := document{
 		Goldwire: Format, Target: r.Target, Revisions: r.Revisions, Summary: summarise(r.Summary()), Coverage: r.Coverage(),
-		Strict: r.Strict, Results: slices.Clone(r.Results), Stale: r.Stale, Error: r.Error,
+		Strict: r.Strict, Results: slices.Clone(r.Results), Stale: r.Stale, Notes: r.Notes, Error: r.Error,
 	}
 	if d.Revisions == nil {
 		d.Revisions = []string{}
@@ -135,7 +139,7 @@ func ParseJSON(b []byte) (*result.Report, error) {
 			return nil, fmt.Errorf("results[%d].level: %q is not known", i, c.Level)
 		}
 	}
-	r := &result.Report{Target: d.Target, Revisions: d.Revisions, Results: d.Results, Strict: d.Strict, Stale: d.Stale, Error: d.Error}
+	r := &result.Report{Target: d.Target, Revisions: d.Revisions, Results: d.Results, Strict: d.Strict, Stale: d.Stale, Notes: d.Notes, Error: d.Error}
 	if got := summarise(r.Summary()); got != d.Summary {
 		return nil, fmt.Errorf("summary: it does not add up: the results give %+v", got)
 	}

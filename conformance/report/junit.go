@@ -3,7 +3,9 @@ package report
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jstemmer/go-junit-report/v2/junit"
 
@@ -17,9 +19,13 @@ import (
 // observed is skipped; a check of a MUST that was blocked, and one that could
 // not do its work, is an error, any other blocked one is skipped. Stale entries
 // of the baseline are failures in a suite of their own, and a run without
-// verdicts is one case that is an error.
+// verdicts is one case that is an error. The time of a suite is that of driving
+// the target in the revision, 0 where it was not measured.
 func JUnit(w io.Writer, r *result.Report) error {
 	all := junit.Testsuites{Name: xmlText(who(r))}
+	if r.Took > 0 {
+		all.Time = seconds(r.Took)
+	}
 	index := map[string]int{}
 	var suites []junit.Testsuite
 	suite := func(name string) *junit.Testsuite {
@@ -55,7 +61,11 @@ func JUnit(w io.Writer, r *result.Report) error {
 		if c.Transport != "" {
 			name += " over " + c.Transport
 		}
-		suite(name).AddTestcase(tc)
+		s := suite(name)
+		s.AddTestcase(tc)
+		if took := r.Times[c.Revision]; took > 0 {
+			s.Time = seconds(took)
+		}
 	}
 	for _, c := range r.Coverage() {
 		s := suite(strings.TrimSuffix(c.Revision+" over "+c.Transport, " over "))
@@ -82,6 +92,8 @@ func JUnit(w io.Writer, r *result.Report) error {
 	}
 	return all.WriteXML(w)
 }
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
 
 // who names what was judged.
 func who(r *result.Report) string {

@@ -67,6 +67,9 @@ func Markdown(w io.Writer, r *result.Report) error {
 		}
 		b.WriteString("\n")
 	}
+	for _, note := range r.Notes {
+		b.WriteString(md(note) + "\n\n")
+	}
 	shown, left, full := 0, 0, false
 	for _, v := range []result.Verdict{result.Fail, result.Warn, result.Error} {
 		for _, g := range groups(r, v) {

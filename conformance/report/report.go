@@ -128,6 +128,9 @@ func Outcome(r *result.Report) (headline, why string) {
 	case judged > 0:
 		return "not judged whole", plural(s[result.Blocked], "check blocked", "checks blocked") + ", none of " + checks + " failed, " + warnings + known
 	}
+	if len(r.Results) == 0 && len(r.Revisions) > 0 {
+		return "no result", "none of the selected checks is one of " + strings.Join(r.Revisions, ", ")
+	}
 	return "no result", "nothing could be judged"
 }
 

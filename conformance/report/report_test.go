@@ -82,6 +82,7 @@ func TestTextGolden(t *testing.T) {
 			r.Results, r.Revisions = nil, nil
 			r.Error = &result.Failure{Kind: result.FailedDied, Message: "the server answered nothing: it exited with status 7", ExitCode: 3, Stderr: "no licence"}
 		}, TextOptions{}},
+		{"foreign.txt", func(r *result.Report) { r.Results = nil }, TextOptions{}},
 		{"nothing.txt", func(r *result.Report) {
 			r.Results, r.Revisions, r.Target = nil, nil, result.Target{Side: "client", URL: "http://localhost:1"}
 		}, TextOptions{}},

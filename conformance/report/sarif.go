@@ -173,6 +173,9 @@ func SARIF(w io.Writer, r *result.Report, o Options) error {
 	for _, s := range r.Stale {
 		note("warning", s.File+": "+s.Check+": "+s.Why)
 	}
+	for _, s := range r.Notes {
+		note("note", s)
+	}
 	if r.Error != nil {
 		note("error", r.Error.Message)
 	}

@@ -29,7 +29,7 @@ type TextOptions struct {
 // blocked, by area (all areas when verbose). Failures come before warnings, and each of them from
 // the bytes up, as a fault of the lower layers often shows in the upper ones
 // again; then entries of a baseline that are not true any more, and how many
-// MUSTs were exercised. A finding that is the same in several revisions is told once. What the
+// MUSTs were exercised, and the notes of the run. A finding that is the same in several revisions is told once. What the
 // peer sent cannot reach the terminal as a control sequence.
 func Text(w io.Writer, r *result.Report, o TextOptions) error {
 	var text bytes.Buffer
@@ -219,6 +219,10 @@ func or(a, b string) string {
 
 // legend explains the lines of traffic, where some were shown.
 func (p *printer) legend(r *result.Report) {
+	if hasMore(r) {
+		p.wrap("", "", MoreLegend)
+		p.printf("\n")
+	}
 	for i := range r.Results {
 		switch c := &r.Results[i]; c.Verdict {
 		case result.Fail, result.Warn, result.Error:
@@ -232,8 +236,17 @@ func (p *printer) legend(r *result.Report) {
 }
 
 // Legend explains the lines of traffic that a report shows with a finding.
-const Legend = "traffic: > to the peer, < from it, ! a remark of the checker, → the line that is judged; requests with ids " +
-	"from 7000000 only ask whether the peer is still there"
+const Legend = "traffic: > to the peer, < from it, ! a remark of the checker, → the line that is judged; " + legendIDs
+
+const legendIDs = "requests with ids from 7000000 only ask whether the peer is still there"
+
+// MoreLegend says where to find what "and 2 more like it" stands for.
+const MoreLegend = `more like it: the other times a rule was broken are not always by the same fault; ` +
+	`--report json=FILE has each, with its traffic, as "more" of the result (nine at most)`
+
+func hasMore(r *result.Report) bool {
+	return slices.ContainsFunc(r.Results, func(c result.Check) bool { return len(c.More) > 0 })
+}
 
 func (p *printer) finding(g *group) {
 	c := g.check
@@ -433,12 +446,18 @@ func (p *printer) table(title string, r *result.Report, of func(*result.Check) s
 	if !few && len(names) > 1 {
 		row("total", number(r.Summary()))
 	}
+	if n := len(counts) - len(names); n > 0 {
+		p.printf("and %s without a finding\n", plural(n, title, title+"s"))
+	}
 	p.printf("\n")
 }
 
 func (p *printer) last(r *result.Report) {
 	for _, line := range coverageLines(r) {
 		p.printf("%s\n", line)
+	}
+	for _, note := range r.Notes {
+		p.wrap("", "  ", plain(note))
 	}
 	headline, why := Outcome(r)
 	colour := "1;35"

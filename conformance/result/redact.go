@@ -144,6 +144,10 @@ func (r *Redactor) Frames(fs []Frame) []Frame {
 func (r *Redactor) Check(c *Check) {
 	c.Expected, c.Observed, c.Reason = r.Text(c.Expected), r.Text(c.Observed), r.Text(c.Reason)
 	c.Frames = r.Frames(c.Frames)
+	for i := range c.More {
+		m := &c.More[i]
+		m.Expected, m.Observed, m.Frames = r.Text(m.Expected), r.Text(m.Observed), r.Frames(m.Frames)
+	}
 }
 
 // Args gives a command line without secrets: the values of flags and variables

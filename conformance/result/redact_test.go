@@ -1,6 +1,7 @@
 package result_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -107,6 +108,22 @@ func TestRedactorKnowsCommandLines(t *testing.T) {
 		require.NotContains(t, r.Args([]string{"sh", "-c", inner})[2], "hunter2")
 		require.NotContains(t, r.Command(transcript.CommandLine([]string{"sh", "-c", inner})), "hunter2")
 	}
+}
+
+// TestRedactCheck holds that nothing of a result keeps a secret, the other times
+// that its rule was broken among it.
+func TestRedactCheck(t *testing.T) {
+	const secret = "abcd1234"
+	frames := []result.Frame{{Text: "> " + secret}}
+	c := result.Check{
+		Expected: secret, Observed: secret, Reason: secret, Frames: frames,
+		More: []result.Instance{{Expected: secret, Observed: secret, Frames: frames}},
+	}
+	result.NewRedactor([]string{"TOKEN=" + secret}).Check(&c)
+	text, err := json.Marshal(c)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), secret)
+	require.Contains(t, frames[0].Text, secret, "the argument stays as it is")
 }
 
 func FuzzRedact(f *testing.F) {

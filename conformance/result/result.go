@@ -48,6 +48,16 @@ type Check struct {
 	Reason       string   `json:"reason,omitempty"` // why not applicable, not observed, blocked or in error
 	Known        string   `json:"known,omitempty"`  // why a fail, warn or blocked is expected and does not count, else ""
 	Frames       []Frame  `json:"frames,omitempty"` // traffic around the finding
+
+	Count int        `json:"count,omitempty"` // how often the rule was seen broken, where more than once
+	More  []Instance `json:"more,omitempty"`  // the other times, of which nine are kept at most
+}
+
+// Instance is one more time that a rule was seen broken.
+type Instance struct {
+	Expected string  `json:"expected,omitempty"`
+	Observed string  `json:"observed,omitempty"`
+	Frames   []Frame `json:"frames,omitempty"` // traffic around it
 }
 
 // Frame is one line of a transcript that a finding shows.
@@ -75,7 +85,13 @@ type Report struct {
 	Results   []Check
 	Strict    bool     // a warning counts as a failure does
 	Stale     []Stale  // entries of the baseline that are not true any more
+	Notes     []string // what else there is to say of the run, a line each
 	Error     *Failure // of a run that came to no verdicts, else nil
+
+	// How long the run took, and the driving of each revision, where that was
+	// measured. Runs side by side overlap.
+	Took  time.Duration
+	Times map[string]time.Duration
 }
 
 // Stale is an entry of a baseline, or of a list of flaky checks, that is not
