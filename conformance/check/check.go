@@ -140,8 +140,9 @@ type Case struct {
 	traces   []*Trace // the sessions of this revision
 	needs    needs    // what Judge asked for
 	findings int
-	first    *finding // the first finding
-	hard     *finding // the first that is no mild one
+	first    *finding   // the first finding
+	hard     *finding   // the first that is no mild one
+	several  []*finding // the first ones: as many as a result shows
 	seen     int
 	verdict  result.Verdict // set by NotApplicable, NotObserved, Blocked
 	reason   string
@@ -220,6 +221,20 @@ func (c *Case) found(f finding) {
 	if c.hard == nil && !f.mild {
 		c.hard = &f
 	}
+	if len(c.several) < mostShown {
+		c.several = append(c.several, &f)
+	}
+}
+
+// mostShown is how many findings a result shows.
+const mostShown = 10
+
+// frames are what is shown of a finding.
+func (f *finding) frames() []result.Frame {
+	if f.frame == nil {
+		return nil
+	}
+	return around(f.frame, f.also)
 }
 
 // NotApplicable says that the server does not offer what the check is about.
@@ -492,9 +507,13 @@ func (c *Case) conclude(out *result.Check) {
 		out.Expected, out.Observed = f.expected, f.observed
 		if n := c.findings - 1; n > 0 {
 			out.Observed += fmt.Sprintf(" (and %d more like it)", n)
+			out.Count = c.findings
 		}
-		if f.frame != nil {
-			out.Frames = around(f.frame, f.also)
+		out.Frames = f.frames()
+		for _, o := range c.several {
+			if o != f && len(out.More) < mostShown-1 {
+				out.More = append(out.More, result.Instance{Expected: o.expected, Observed: o.observed, Frames: o.frames()})
+			}
 		}
 	case c.seen > 0 && c.verdict == result.Blocked:
 		out.Verdict, out.Reason = c.verdict, c.reason
