@@ -583,6 +583,10 @@ func letInChecks() []Check {
 						return
 					}
 					p := bearer(x)
+					if p == nil && !c.claims() {
+						c.NotApplicable(ownScheme)
+						return
+					}
 					ok := p["error"] == "insufficient_scope" && p["scope"] != "" && p["resource_metadata"] != ""
 					c.right(x, ok, "WWW-Authenticate: Bearer with error=\"insufficient_scope\", scope and resource_metadata", or(x.ResponseHeader.Get(headChallenge), "none"))
 				})

@@ -61,7 +61,8 @@ func admitting(method string) func() http.HandlerFunc {
 	})
 }
 
-// authVerdicts drives a server by the probe of authorization.
+// authVerdicts drives a server by the probe of authorization, whose requests say
+// nothing about the streams of those who were let in.
 func authVerdicts(t *testing.T, h http.HandlerFunc, head http.Header, rev string) map[string]result.Check {
 	t.Helper()
 	probes := slices.DeleteFunc(check.Probes(), func(p check.Probe) bool { return p.Name != "requests without a token that opens the server" })
@@ -74,7 +75,7 @@ func authVerdicts(t *testing.T, h http.HandlerFunc, head http.Header, rev string
 		traces, err := check.Drive(t.Context(), e, check.DriveOptions{Revision: rev, Probes: probes})
 		require.NoError(t, err)
 		for _, k := range check.All() {
-			if strings.HasPrefix(k.ID, "auth-") && k.Applies(rev, catalogue.HTTP) {
+			if (strings.HasPrefix(k.ID, "auth-") || k.ID == "http-get-answered") && k.Applies(rev, catalogue.HTTP) {
 				out[k.ID] = k.Verdict(rev, catalogue.HTTP, check.FactsOf(rev, traces), traces, nil)
 			}
 		}
@@ -113,6 +114,9 @@ func TestAuthorizationIsThatOfMCPOrNone(t *testing.T) {
 			}
 			return false
 		}), token, []string{november}, map[string]result.Verdict{"auth-401": result.Pass}},
+		"no sessions": {func() http.HandlerFunc {
+			return (&checktest.HTTP{Stateless: true, Tokens: map[string]string{"good-token": "read tools"}}).ServeHTTP
+		}, token, []string{june, november}, map[string]result.Verdict{"auth-401": result.Pass, "http-get-answered": result.NotObserved}},
 		"a scheme of its own": {behindKey(http.StatusUnauthorized, ""), key, []string{june, november, july}, map[string]result.Verdict{
 			"auth-401": result.NotApplicable, "auth-challenge": result.NotApplicable, "auth-challenge-metadata": result.NotApplicable,
 			"auth-metadata-found": result.NotApplicable, "auth-malformed": result.NotApplicable, "auth-by-401": result.Warn,

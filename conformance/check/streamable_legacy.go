@@ -178,6 +178,9 @@ func (t *Trace) firstGet() *Exchange {
 			id = x.ResponseHeader.Get(headSession)
 		}
 		if x.opens() {
+			if strings.HasPrefix(x.step(), "auth/") { // made without credentials
+				return nil
+			}
 			if x.Header.Get(headSession) == id && (!AtLeast(t.Revision, rev2025June) || x.Header.Get(headVersion) == t.Revision) {
 				return x
 			}
