@@ -560,6 +560,7 @@ var modernMutants = map[string]mutant{
 	})},
 	"tool-name-case":                 {server: when(func(r *request) bool { n, _ := r.Params.Get("name").Str(); return n != "" && n == strings.ToUpper(n) }, resultOf(`{"content":[]}`))},
 	"cursor-type":                    {server: swapArg("resources/list", `"cursor":5`, "-32602", "-32600"), warn: true},
+	"cursor-type/served":             {server: give("resources/list", `"cursor":5`, `{"resources":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`)},
 	"unknown-resource-refused":       {server: swap("resources/read", "-32602", "-32603")},
 	"unknown-resource-refused/empty": {server: give("resources/read", "goldwire://no", `{"contents":[],"resultType":"complete"}`)},
 	"header-annotations":             {server: swap("tools/list", `"x-mcp-header":"Region"`, `"x-mcp-header":"Re gion"`)},
