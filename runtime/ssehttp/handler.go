@@ -30,12 +30,16 @@ type HandlerOptions struct {
 	MessagePath string
 	// MaxMessage bounds a message in bytes; 0 means 64 MiB.
 	MaxMessage int
-	// MaxBuffered bounds the memory for the bodies, those above 64 KiB, of all
-	// messages that are handled; what is beyond is answered with 503. 0 means
-	// 512 MiB.
+	// MaxBuffered bounds the bytes of all messages together: bodies above
+	// 64 KiB that are handled, and what waits to be written to clients where it
+	// is more than 16 KiB. A body that would go beyond it is answered with 503,
+	// and for a client waits at most an eighth of what is left of it, as if that
+	// were MaxOutgoing; one message may pass it, so that a large one finds its
+	// way. 0 means 512 MiB. What the process needs is several times as much: see
+	// streamhttp.HandlerOptions.
 	MaxBuffered int
 	// MaxOutgoing bounds the bytes that wait to be written to a client; 0
-	// means 16 MiB. The messages of a client that has taken nothing for a
+	// means 16 MiB. At the bound who sends waits. The messages of a client that has taken nothing for a
 	// second while the bound is reached are answered with 503, and so are
 	// those beyond twice Options.MaxInFlight that wait for their answers.
 	MaxOutgoing int
@@ -80,7 +84,7 @@ type Handler struct {
 	log   *slog.Logger
 
 	maxMessages int64        // of a session, that wait for their answers
-	buffered    atomic.Int64 // bytes of bodies
+	buffered    atomic.Int64 // bytes of bodies, and of what waits to be written
 
 	mu       sync.Mutex
 	closed   bool
@@ -123,6 +127,9 @@ func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
 // Err says why nothing can be served, nil if it can.
 func (h *Handler) Err() error { return h.err }
 
+// Buffered is the number of bytes that count for HandlerOptions.MaxBuffered.
+func (h *Handler) Buffered() int { return int(h.buffered.Load()) }
+
 // Sessions is the number of clients.
 func (h *Handler) Sessions() int {
 	h.mu.Lock()
@@ -133,6 +140,8 @@ func (h *Handler) Sessions() int {
 const (
 	defaultInFlight = 1024                   // of jsonrpc.Options.MaxInFlight
 	freeBody        = 64 << 10               // a body of so many bytes is not counted
+	freeOut         = 16 << 10               // what may wait for a client without being counted
+	shareOut        = 8                      // a client has at most this part of what is left for all
 	stuckAfter      = time.Second            // a client whose queue is full so long does not read
 	cutGrace        = 250 * time.Millisecond // for the last of what is pending
 )
@@ -376,6 +385,8 @@ type session struct {
 	off     bool          // it is cut
 	since   time.Time     // when room was made
 	pending []byte        // events to be written
+	flight  int           // bytes that are being written
+	held    int           // bytes of Handler.buffered
 	room    chan struct{} // closed when pending was taken; made by who waits
 	turn    chan struct{} // of an answer that is streamed: closed when it has ended
 	// streamed is how much of pending, at its end, is of that answer.
@@ -542,7 +553,7 @@ func (s *session) takePiece(ctx context.Context, b []byte, line bool) (int, erro
 			s.mu.Unlock()
 			return 0, jsonrpc.ErrClosed
 		}
-		if ahead := len(s.pending) - signs; ahead < most {
+		if ahead := len(s.pending) - signs; ahead < most && !s.beyond(ahead) {
 			n := len(s.pending)
 			b = b[:min(len(b), most)]
 			s.pending = append(s.pending, b...)
@@ -554,6 +565,7 @@ func (s *session) takePiece(ctx context.Context, b []byte, line bool) (int, erro
 				}
 			}
 			s.streamed += len(b)
+			s.count()
 			s.mu.Unlock()
 			s.signal()
 			return len(b), nil
@@ -565,6 +577,26 @@ func (s *session) takePiece(ctx context.Context, b []byte, line bool) (int, erro
 		case <-ctx.Done():
 			return 0, jsonrpc.ContextError(ctx)
 		}
+	}
+}
+
+// beyond reports whether n bytes are more than what may wait for one of all
+// clients. What is left is shared out, so that those who came earlier and do not
+// read do not leave nothing for the others.
+func (s *session) beyond(n int) bool {
+	return n >= freeOut && int64(n) >= (int64(s.h.o.MaxBuffered)-s.h.buffered.Load())/shareOut
+}
+
+// count counts what waits, and is being written, into what all hold. s.mu is
+// held.
+func (s *session) count() {
+	n := cap(s.pending) + s.flight
+	if n <= freeOut {
+		n = 0
+	}
+	if n != s.held {
+		s.h.buffered.Add(int64(n - s.held))
+		s.held = n
 	}
 }
 
@@ -586,8 +618,9 @@ func (s *session) Send(ctx context.Context, f jsonrpc.Frame) error {
 			s.mu.Unlock()
 			return jsonrpc.ErrClosed
 		case room != nil:
-		case len(s.pending) == 0 || len(s.pending)+len(f.Data) <= s.h.o.MaxOutgoing:
+		case len(s.pending) == 0 || len(s.pending)+len(f.Data) <= s.h.o.MaxOutgoing && !s.beyond(len(s.pending)):
 			s.pending, _ = sse.Append(s.pending, sse.Event{Type: sse.TypeMessage, Data: f.Data})
+			s.count()
 			s.mu.Unlock()
 			s.signal()
 			return nil
@@ -671,9 +704,12 @@ func (s *session) write(ctx context.Context, w http.ResponseWriter) error {
 			s.pending, spare = append(spare[:0], b[len(b)-held:]...), nil
 			s.streamed = held
 		}
-		if b = b[:len(b)-held]; s.room != nil && len(b) > 0 {
-			close(s.room)
-			s.room = nil
+		if b = b[:len(b)-held]; len(b) > 0 {
+			s.flight = cap(b)
+			if s.room != nil {
+				close(s.room)
+				s.room = nil
+			}
 		}
 		s.mu.Unlock()
 		if len(b) == 0 && silent && !streaming {
@@ -689,6 +725,10 @@ func (s *session) write(ctx context.Context, w http.ResponseWriter) error {
 					err = nil
 				}
 			}
+			s.mu.Lock()
+			s.flight = 0
+			s.count()
+			s.mu.Unlock()
 			if err != nil {
 				return err
 			}
@@ -719,6 +759,7 @@ const maxSpare = 4 << 10 // of the buffer that a stream keeps between two messag
 func (s *session) over(err error) {
 	s.mu.Lock()
 	s.ended, s.err, s.pending = true, err, nil
+	s.count()
 	if s.room != nil {
 		close(s.room)
 		s.room = nil

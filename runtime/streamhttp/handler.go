@@ -33,12 +33,25 @@ type HandlerOptions struct {
 	// MaxMessage bounds a request's body in bytes; a longer one is answered
 	// with 413 and not read to its end. 0 means 64 MiB.
 	MaxMessage int
-	// MaxBuffered bounds the memory for the bodies, those above 64 KiB, of all
-	// requests in progress; what is beyond is answered with 503. 0 means
-	// 512 MiB.
+	// MaxBuffered bounds the bytes of messages that all requests in progress
+	// hold: bodies above 64 KiB, what waits to be written on streams where it
+	// is more than 16 KiB, and answers above 64 KiB that are being written. A
+	// body that would go beyond it is answered with 503, and a stream takes at
+	// most an eighth of what is left of it, as if that were MaxOutgoing. Answers
+	// that are made already are not refused: one for each request may pass it.
+	// 0 means 512 MiB.
+	//
+	// The process needs more than this: a message is decoded, which takes about
+	// its length again, as does an answer that repeats it, and the garbage
+	// collector lets the heap grow to twice what is in use (GOGC). With large
+	// messages five times MaxBuffered was seen, which is what should be there,
+	// or be kept to with GOMEMLIMIT; and beside it up to 80 KiB for each of
+	// MaxRequests, and what handlers use.
 	MaxBuffered int
 	// MaxOutgoing bounds the bytes that wait to be written on one stream; one
-	// message more may pass it. 0 means 16 MiB.
+	// message more may pass it. At the bound who sends waits; on a stream of a
+	// session, whose client can come back for what it missed, nobody waits but
+	// the response is ended. 0 means 16 MiB.
 	MaxOutgoing int
 	// BodyTimeout is how long a request's body may take to come in. 0 means
 	// one minute, negative none.
@@ -147,7 +160,7 @@ type Handler struct {
 	draining atomic.Bool
 	closed   atomic.Bool
 	requests atomic.Int64 // in progress
-	buffered atomic.Int64 // bytes of large bodies
+	buffered atomic.Int64 // bytes of large bodies, of what waits to be written
 
 	// The connections that answer are forks of one of these.
 	root      *jsonrpc.Conn // of sessions
@@ -239,7 +252,7 @@ func (h *Handler) Err() error { return h.err }
 type HandlerStats struct {
 	Requests int // in progress, open streams included
 	Sessions int // of stateful revisions
-	Buffered int // bytes of the large bodies of requests in progress
+	Buffered int // bytes that count for HandlerOptions.MaxBuffered
 }
 
 // Stats is the present state.

@@ -42,11 +42,11 @@ type part struct {
 // holds back who sends; once the request's own goroutine has nothing else to
 // do, it is that one (stay).
 type outlet struct {
-	w     http.ResponseWriter
-	rc    *http.ResponseController
-	form  form
-	limit int           // of pending, in bytes
-	wait  time.Duration // for one write, 0 for ever
+	h    *Handler
+	w    http.ResponseWriter
+	rc   *http.ResponseController
+	form form
+	wait time.Duration // for one write, 0 for ever
 	// lasting: a deadline may stay while nothing is written. HTTP/2 ends a
 	// stream whose deadline passes, whether it is written to or not.
 	lasting bool
@@ -54,6 +54,8 @@ type outlet struct {
 	mu       sync.Mutex
 	pending  []byte
 	spare    []byte // what was written last, to be used again
+	flight   int    // bytes that are being written
+	held     int    // bytes of Handler.buffered
 	writing  bool
 	wrote    bool // something: a stream that has only begun keeps no buffer
 	parked   bool
@@ -79,14 +81,16 @@ var (
 )
 
 const (
-	maxSpare  = 4 << 10 // of the buffer that a stream keeps between two messages
-	smallLast = 2 << 10 // of a last part that needs no flush of its own
+	maxSpare  = 4 << 10  // of the buffer that a stream keeps between two messages
+	smallLast = 2 << 10  // of a last part that needs no flush of its own
+	freeOut   = 16 << 10 // what may wait on a stream without being counted
+	shareOut  = 8        // a stream has at most this part of what is left for all
 )
 
 // newOutlet begins a streaming response, with everything that proxies and
 // browsers want to know of one; a body is like any other, but for its length.
 func (h *Handler) newOutlet(w http.ResponseWriter, r *http.Request, f form) *outlet {
-	o := &outlet{w: w, lasting: r.ProtoMajor == 1, rc: http.NewResponseController(w), form: f, limit: h.o.MaxOutgoing, wait: h.o.WriteTimeout, period: h.o.KeepAlive}
+	o := &outlet{w: w, lasting: r.ProtoMajor == 1, rc: http.NewResponseController(w), form: f, h: h, wait: h.o.WriteTimeout, period: h.o.KeepAlive}
 	hd := w.Header()
 	switch f {
 	case formEvents:
@@ -138,11 +142,33 @@ func (o *outlet) take(p part, always bool) error {
 	if err := o.ended(); err != nil {
 		return err
 	}
-	if !always && len(o.pending) >= o.limit { // one message may pass it, so that a large one finds its way
-		return &jsonrpc.OverloadError{What: "outgoing bytes", Limit: o.limit}
+	if !always && o.full() { // one message may pass it, so that a large one finds its way
+		return &jsonrpc.OverloadError{What: "outgoing bytes", Limit: o.h.o.MaxOutgoing}
 	}
 	o.append(p)
+	o.count()
 	return nil
+}
+
+// full reports whether as much is pending as may be: on one stream, or on all of
+// them. What is left for all is shared out, so that streams which came earlier and
+// are not read do not leave nothing for the others. o.mu is held.
+func (o *outlet) full() bool {
+	n := len(o.pending)
+	return n >= o.h.o.MaxOutgoing || n >= freeOut && int64(n) >= (int64(o.h.o.MaxBuffered)-o.h.buffered.Load())/shareOut
+}
+
+// count counts what waits, and is being written, into what all requests hold.
+// o.mu is held.
+func (o *outlet) count() {
+	n := cap(o.pending) + o.flight
+	if n <= freeOut {
+		n = 0
+	}
+	if n != o.held {
+		o.h.buffered.Add(int64(n - o.held))
+		o.held = n
+	}
 }
 
 func (o *outlet) ended() error {
@@ -165,7 +191,7 @@ func (o *outlet) put(ctx context.Context, p part) error {
 			return err
 		}
 		o.mu.Lock()
-		if len(o.pending) < o.limit || o.err != nil {
+		if !o.full() || o.err != nil {
 			o.mu.Unlock()
 			continue
 		}
@@ -235,7 +261,7 @@ func (o *outlet) write() error {
 			}
 			return err
 		}
-		o.pending, o.spare = o.spare[:0], nil
+		o.pending, o.spare, o.flight = o.spare[:0], nil, cap(b)
 		last := o.over
 		if o.room != nil {
 			close(o.room)
@@ -254,7 +280,8 @@ func (o *outlet) write() error {
 		if o.wrote && o.spare == nil && cap(b) <= maxSpare {
 			o.spare = b[:0]
 		}
-		o.wrote = true
+		o.wrote, o.flight = true, 0
+		o.count()
 		o.mu.Unlock()
 	}
 }
@@ -304,6 +331,7 @@ func (o *outlet) fail(err error) {
 		o.err = err
 	}
 	o.pending = nil
+	o.count()
 	if o.room != nil {
 		close(o.room)
 		o.room = nil
@@ -384,6 +412,7 @@ func (o *outlet) close() {
 	}
 	o.clearDeadline() // the connection may serve another request
 	o.pending, o.spare = nil, nil
+	o.count()
 	if o.alive != nil {
 		o.alive.Stop()
 	}

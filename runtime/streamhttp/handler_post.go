@@ -659,7 +659,14 @@ func (p *post) answer(status int, f jsonrpc.Frame) {
 	_ = rc.SetWriteDeadline(time.Time{})
 }
 
-func (p *post) writeJSON(status int, data []byte) { writeJSON(p.w, &p.headers, status, data) }
+// writeJSON writes an answer. A large one is counted for as long as that takes.
+func (p *post) writeJSON(status int, data []byte) {
+	if len(data) > firstRead {
+		p.h.buffered.Add(int64(len(data)))
+		defer p.h.buffered.Add(-int64(len(data)))
+	}
+	writeJSON(p.w, &p.headers, status, data)
+}
 
 // slowBody is how long a body may take without the answer being given a time of
 // its own.
