@@ -181,7 +181,11 @@ func plainly(results []result.Check) {
 		if c.Verdict == result.Blocked {
 			c.Verdict = result.NotObserved
 		}
-		c.Frames = slices.DeleteFunc(c.Frames, func(f result.Frame) bool { return strings.HasPrefix(f.Text, "! probe ") })
+		mark := func(f result.Frame) bool { return strings.HasPrefix(f.Text, "! probe ") }
+		c.Frames = slices.DeleteFunc(c.Frames, mark)
+		for j := range c.More {
+			c.More[j].Frames = slices.DeleteFunc(c.More[j].Frames, mark)
+		}
 	}
 }
 

@@ -251,21 +251,44 @@ func headersOf(list []string) (http.Header, error) {
 		if !ok || name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) }) {
 			return nil, errors.New("--header: want 'Name: value'")
 		}
-		var missing string
-		value = variable.ReplaceAllStringFunc(strings.TrimSpace(value), func(v string) string {
-			text, set := os.LookupEnv(v[2 : len(v)-1])
-			if !set {
-				missing = v
-			}
-			return text
-		})
-		switch {
-		case missing != "":
-			return nil, fmt.Errorf("--header %s: the variable %s is not set", name, missing)
-		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-			return nil, fmt.Errorf("--header %s: the value cannot be sent", name)
+		value, err := headerValue("--header "+name, value)
+		if err != nil {
+			return nil, err
 		}
 		h.Add(name, value)
 	}
 	return h, nil
+}
+
+// headerValue puts in what the variables in the value of a header stand for. Its
+// errors name the flag that gave the value, as it is called in flag.
+func headerValue(flag, value string) (string, error) {
+	var missing string
+	value = variable.ReplaceAllStringFunc(strings.TrimSpace(value), func(v string) string {
+		text, set := os.LookupEnv(v[2 : len(v)-1])
+		if !set {
+			missing = v
+		}
+		return text
+	})
+	switch {
+	case missing != "":
+		return "", fmt.Errorf("%s: the variable %s is not set", flag, missing)
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+		return "", fmt.Errorf("%s: the value cannot be sent", flag)
+	}
+	return value, nil
+}
+
+// addBearer adds the header that --bearer stands for, where it is given.
+func addBearer(h http.Header, token string) error {
+	if token == "" {
+		return nil
+	}
+	token, err := headerValue("--bearer", token)
+	if err != nil {
+		return err
+	}
+	h.Add("Authorization", "Bearer "+token)
+	return nil
 }

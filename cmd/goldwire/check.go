@@ -120,8 +120,8 @@ say that the server conforms.
 	fl.StringVar(&f.format, "format", "text", "`FORMAT` of the report: "+oneOf(report.Formats()))
 	fl.StringVar(&f.output, "output", "", "write the report to `FILE`, - for stdout")
 	fl.StringVar(&f.level, "level", "may", "weakest `LEVEL` of rules to judge: must, should or may (breaking a SHOULD or a MAY is a warning)")
-	fl.StringSliceVar(&f.only, "only", nil, "judge only what matches `PATTERN`: ids of checks (tool-*), areas (tools) or requirements (legacy/tools-*); may be repeated")
-	fl.BoolVar(&f.list, "list", false, "list the checks that the other flags select, as text or as JSON, instead of running them")
+	fl.StringSliceVar(&f.only, "only", nil, "judge only what matches `PATTERN`: ids of checks (tool-*), areas (tools) or requirements (legacy/tools-*), as --list names them; may be repeated")
+	fl.BoolVar(&f.list, "list", false, "list the checks that the other flags select, instead of running them: id, level, revisions, areas and title as text, the requirements too as JSON")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to start and give its first answer; later answers get at most 10s of it")
 	fl.StringSliceVar(&f.allow, "allow-tool", nil, "a tool that may be called though it is not marked read-only, * for all; may be repeated")
 	fl.StringSliceVar(&f.deny, "deny-tool", nil, "a tool that is never called, * for all; may be repeated")
@@ -197,6 +197,7 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	line := newStatusLine(cmd.ErrOrStderr())
 	opts.Progress = line.progress
+	began := time.Now()
 	rep, err := f.judge(cmd, target, opts)
 	line.clear()
 	write := report.Options{Source: f.sourceOf(target.Command), Tool: version()}
@@ -210,6 +211,7 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		rep = &result.Report{Target: f.reported(target, opts.Redact), Error: failure(err, none)}
 	} else {
+		rep.Took = time.Since(began)
 		if err := f.apply(rep, known, flaky); err != nil {
 			return &exitError{exitNoResult, errors.Join(err, leaveAll(outs))}
 		}
@@ -335,11 +337,10 @@ func (f *checkFlags) endpoint(e *check.Endpoint) (secrets []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	list := f.headers
-	if f.bearer != "" {
-		list = append(slices.Clip(list), "Authorization: Bearer "+f.bearer)
+	header, err := headersOf(f.headers)
+	if err == nil {
+		err = addBearer(header, f.bearer)
 	}
-	header, err := headersOf(list)
 	if err != nil {
 		return nil, err
 	}
@@ -657,21 +658,32 @@ func startFailure(err error, command []string) *exitError {
 		silent *conformance.SilentError
 		tool   *check.ToolError
 	)
-	if code, _, ok := clientFailure(err); ok {
+	if code, f, ok := clientFailure(err); ok {
+		unheard := f.Kind == result.FailedSilent || f.Kind == result.FailedDied
+		if unheard && len(command) > 0 && !leads.MatchString(strings.Join(command, " ")) {
+			err = fmt.Errorf("%w\nthe address was added to the command as its last argument: {url}, {command} or {config} in the command says where it belongs", err)
+		}
 		return &exitError{code, err}
 	}
 	switch {
+	case errors.As(err, &silent) && silent.Waited > 0:
+		return &exitError{exitTarget, fmt.Errorf("%w\n--timeout gives it longer", err)}
 	case errors.As(err, &start) && len(command) == 1 && len(strings.Fields(command[0])) > 1:
 		return &exitError{exitTarget, fmt.Errorf("%w\nthe command is one word with spaces in it; without the quotes it is: goldwire check -- %s", err, command[0])}
 	case errors.As(err, &start), errors.As(err, &died), errors.As(err, &silent):
 		return &exitError{exitTarget, err}
-	case errors.Is(err, conformance.ErrNoCheck), errors.As(err, &tool):
+	case errors.Is(err, conformance.ErrNoCheck):
+		return &exitError{exitUsage, likeCheck(err)}
+	case errors.As(err, &tool):
 		return &exitError{exitUsage, err}
 	case errors.Is(err, context.Canceled):
 		return &exitError{exitNoResult, errInterrupted}
 	}
 	return &exitError{exitNoResult, err}
 }
+
+// leads is what stands in the command of a client where it is led to a server.
+var leads = regexp.MustCompile(`\{(?:url|command|config)\}`)
 
 // listed is one check as --list --format json prints it, in an array.
 type listed struct {
@@ -706,7 +718,7 @@ func failure(err error, e *exitError) *result.Failure {
 		out.Message = (&conformance.DiedError{How: died.How}).Error()
 	case errors.As(err, &silent):
 		out.Kind, out.Stderr = result.FailedSilent, silent.Stderr
-		out.Message = (&conformance.SilentError{Heard: silent.Heard}).Error()
+		out.Message = (&conformance.SilentError{Heard: silent.Heard, Waited: silent.Waited}).Error()
 	case errors.As(err, &revision):
 		out.Kind = result.FailedRevision
 	case errors.Is(err, context.Canceled):
@@ -728,7 +740,7 @@ func (f *checkFlags) writeList(w io.Writer, o conformance.Options) error {
 	}
 	checks, err := conformance.Select(o, t)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return &exitError{exitUsage, likeCheck(err)}
 	}
 	list := []listed{}
 	for i := range checks {
@@ -746,12 +758,16 @@ func (f *checkFlags) writeList(w io.Writer, o conformance.Options) error {
 		e.SetIndent("", "\t")
 		return e.Encode(list)
 	}
+	widest := 0
+	for _, l := range list {
+		widest = max(widest, len(strings.Join(l.Areas, ",")))
+	}
 	for _, l := range list {
 		span := l.Revisions[0]
 		if n := len(l.Revisions); n > 1 {
 			span += "…" + l.Revisions[n-1]
 		}
-		if _, err := fmt.Fprintf(w, "%-40s %-6s %-21s  %s\n", l.Check, l.Level, span, l.Title); err != nil {
+		if _, err := fmt.Fprintf(w, "%-40s %-6s %-21s  %-*s  %s\n", l.Check, l.Level, span, widest, strings.Join(l.Areas, ","), l.Title); err != nil {
 			return err
 		}
 	}

@@ -65,8 +65,7 @@ const parallelScripts = 4
 // check holds what does not fit together.
 func (f *checkFlags) checkClient(args []string) error {
 	c := &f.client
-	switch {
-	case c.listen != "":
+	if c.listen != "" {
 		c.on = true
 		if len(args) > 0 {
 			return errors.New("--listen waits for a client that somebody else starts: there is no command to start then")
@@ -74,16 +73,20 @@ func (f *checkFlags) checkClient(args []string) error {
 		if _, _, err := net.SplitHostPort(c.listen); err != nil {
 			return fmt.Errorf("--listen %s: %w", c.listen, err)
 		}
-	case !c.on && c.drive != "":
-		return errors.New("--drive is for check --client")
-	case c.on && len(args) == 0 && !f.list:
-		return errors.New("no client is named: goldwire check --client -- CMD {url}")
 	}
 	switch {
+	case !c.on && c.drive != "":
+		return errors.New("--drive is for check --client")
 	case !c.on:
 		return nil
 	case f.config != "" || f.url != "":
 		return errors.New("--client judges a client, and a URL or --config names a server")
+	case len(f.allow)+len(f.deny) > 0:
+		return errors.New("--allow-tool and --deny-tool say what is called of a server, and --client judges a client")
+	case f.profile != "plain":
+		return errors.New("--profile says what a server is prepared with, and --client judges a client")
+	case len(args) == 0 && c.listen == "" && !f.list:
+		return errors.New("no client is named: goldwire check --client -- CMD {url}")
 	case c.idle <= 0:
 		return fmt.Errorf("--idle %s: want more than nothing", c.idle)
 	}
@@ -110,7 +113,7 @@ func (f *checkFlags) judge(cmd *cobra.Command, t conformance.Target, o conforman
 	if cmd.Flags().Changed("probe-timeout") {
 		limits.Play = f.probeTimeout
 	}
-	ctx, stop, hand := cmd.Context(), (<-chan struct{})(nil), byHand{w: cmd.ErrOrStderr()}
+	ctx, stop, hand := cmd.Context(), (<-chan struct{})(nil), byHand{w: cmd.ErrOrStderr(), idle: f.client.idle}
 	if f.client.listen != "" {
 		// Whoever starts the client by hand ends by hand, and wants the report.
 		ctx, stop = context.WithoutCancel(ctx), ctx.Done()
@@ -122,14 +125,18 @@ func (f *checkFlags) judge(cmd *cobra.Command, t conformance.Target, o conforman
 }
 
 // byHand tells somebody who starts the client by hand what to do.
-type byHand struct{ w io.Writer }
+type byHand struct {
+	w    io.Writer
+	idle time.Duration // of silence, after which the client is to connect anew
+}
 
 func (h byHand) tell(p client.Waiting) {
 	switch next := p.Number + 1; {
 	case p.Script == "":
 		fmt.Fprintf(h.w, "Lead your client to %s (over the HTTP+SSE of 2024-11-05: %s),\n", p.URL, p.Old)
-		fmt.Fprintln(h.w, "let it connect and use it: list its tools, call one. Each time it connects anew")
-		fmt.Fprintln(h.w, "it meets another server. Ctrl-C ends this, and judges what was seen until then.")
+		fmt.Fprintln(h.w, "let it connect and use it: list its tools, call one. Each time it connects anew,")
+		fmt.Fprintf(h.w, "after a silence of %s (--idle), it meets another server: a client without sessions\n", h.idle)
+		fmt.Fprintln(h.w, "does so with its next request. Ctrl-C ends this, and judges what was seen until then.")
 	case !p.Quiet:
 		fmt.Fprintf(h.w, "%d of %d, %s: %s (%s over %s)\n", p.Number, p.Of, p.Script, p.About, p.Revision, p.Transport)
 	default:

@@ -134,11 +134,18 @@ func TestCheckURLThatIsNone(t *testing.T) {
 
 	for _, args := range [][]string{
 		{"--transport", "stdio", page.URL}, {"--transport", "smoke", page.URL}, {"--env", "A=b", page.URL}, {"--header", "no colon", page.URL},
-		{"--bearer", "${NO_SUCH_VARIABLE}", page.URL}, {"--bearer", "a", "--header", "Authorization: b", page.URL},
+		{"--bearer", "a", "--header", "Authorization: b", page.URL},
 		{"--header", "A: b", "--", "cmd"}, {"--bearer", "b", "--", "cmd"}, {"--transport", "http", "--", "cmd"}, {page.URL, page.URL}, {"http://"}, {"--profile", "other", page.URL},
 	} {
 		code, _, stderr := checked(args...)
 		require.Equal(t, exitUsage, code, "%v: %s", args, stderr)
+	}
+	// The flag is named that was given.
+	for flag, value := range map[string]string{"--bearer": "${NO_SUCH_VARIABLE}", "--header": "X-Key: ${NO_SUCH_VARIABLE}"} {
+		code, _, stderr := checked(flag, value, page.URL)
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, stderr, "goldwire: "+flag)
+		require.Contains(t, stderr, ": the variable ${NO_SUCH_VARIABLE} is not set")
 	}
 }
 

@@ -33,6 +33,13 @@ func lint(recs []*transcript.Recording, o lintOptions) (*result.Report, error) {
 		for j := range c.Frames {
 			c.Frames[j].Text = o.text(c.Frames[j].Text)
 		}
+		for j := range c.More {
+			m := &c.More[j]
+			m.Expected, m.Observed = o.text(m.Expected), o.text(m.Observed)
+			for k := range m.Frames {
+				m.Frames[k].Text = o.text(m.Frames[k].Text)
+			}
+		}
 	}
 	return rep, nil
 }
@@ -132,7 +139,7 @@ func (f *lintFlags) lint(cmd *cobra.Command, files []string, side string) error 
 		if errors.Is(err, errInterrupted) || errors.Is(err, conformance.ErrNoSession) {
 			code = exitNoResult
 		}
-		return &exitError{code, errors.Join(err, leaveAll(outs))}
+		return &exitError{code, errors.Join(likeCheck(err), leaveAll(outs))}
 	}
 	if err := f.apply(rep, known, flaky); err != nil {
 		return &exitError{exitNoResult, errors.Join(err, leaveAll(outs))}

@@ -1,5 +1,6 @@
-// Command goldwire judges MCP servers by what they put on the wire, and
-// carries the reference server that it is tried on.
+// Command goldwire judges MCP servers and clients by what they put on the wire,
+// records, replays and bridges it, and carries the reference server and client
+// that it is tried on.
 //
 //	goldwire check -- CMD ARGS…   judge a server that is started as CMD
 //	goldwire check                judge the built-in reference server
@@ -68,7 +69,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
 	root := &cobra.Command{
 		Use:           "goldwire",
-		Short:         "Judge MCP servers by what they put on the wire",
+		Short:         "Judge MCP servers and clients by what they put on the wire; record, replay and bridge it",
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

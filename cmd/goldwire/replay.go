@@ -243,12 +243,11 @@ func (f *replayFlags) play(cmd *cobra.Command, rec *transcript.Recording, target
 		}
 		link, err = replay.HTTPClient(l, rev)
 	case atURL:
-		list := f.headers
-		if f.bearer != "" {
-			list = append(slices.Clip(list), "Authorization: Bearer "+f.bearer)
-		}
 		var header http.Header
-		if header, err = headersOf(list); err != nil {
+		if header, err = headersOf(f.headers); err == nil {
+			err = addBearer(header, f.bearer)
+		}
+		if err != nil {
 			return nil, &exitError{exitUsage, err}
 		}
 		link, err = replay.HTTP(target[0], rev, replay.HTTPOptions{Header: header})

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/goldwire/goldwire/conformance"
 )
 
 // noSuchCommand refuses what the root command is given, which is never an
@@ -37,6 +39,25 @@ func likeFlag(cmd *cobra.Command, err error) error {
 			if d := distance(given, name); d < best {
 				nearest, best = name, d
 			}
+		}
+	}
+	if nearest == "" {
+		return err
+	}
+	return fmt.Errorf("%w: is %s meant?", err, nearest)
+}
+
+// likeCheck adds to the error of a pattern that matches no check the area, check
+// or requirement that may be meant.
+func likeCheck(err error) error {
+	var none *conformance.PatternError
+	if !errors.As(err, &none) {
+		return err
+	}
+	nearest, best := "", 3
+	for _, name := range none.Names {
+		if d := distance(none.Pattern, name); d < best {
+			nearest, best = name, d
 		}
 	}
 	if nearest == "" {
