@@ -236,7 +236,13 @@ func (t *Trace) meantForRequests() map[*Frame]bool {
 func (t *Trace) why() string {
 	how := t.lost()
 	b := t.broke()
-	if how == "" || b == nil || b.line == nil {
+	switch {
+	case how == "" || b == nil:
+		return how
+	case b.line == nil:
+		if f := t.lastAsked(b.at); f != nil {
+			return how + " some time after " + f.Method
+		}
 		return how
 	}
 	switch f := b.line; {
@@ -248,6 +254,22 @@ func (t *Trace) why() string {
 		return how + " after " + f.Method
 	}
 	return how + " after a line that is no proper message"
+}
+
+// lastAsked is the last request before an event, fences aside where there are
+// others; nil where there is none.
+func (t *Trace) lastAsked(at int) *Frame {
+	var fence *Frame
+	for _, f := range slices.Backward(between(t.sent, 0, at)) {
+		switch {
+		case f.Kind != KindRequest || !f.proper():
+		case !f.fence():
+			return f
+		case fence == nil:
+			fence = f
+		}
+	}
+	return fence
 }
 
 // listOf is the list without whose entries a step has nothing to try, "" for

@@ -152,6 +152,30 @@ func TestServerThatEndsBetweenRequests(t *testing.T) {
 	require.NotEmpty(t, v.Mild)
 }
 
+// TestBlockedReasonNamesTheLastRequest holds that of a server which ends between
+// requests, each time that it is started, it is said what it was asked last.
+func TestBlockedReasonNamesTheLastRequest(t *testing.T) {
+	d := served(t, "2025-11-25", func(ctx context.Context, in io.Reader, out, errs io.Writer) check.Exit {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go func() { (&checktest.Server{}).Serve(ctx, in, out, errs); cancel() }()
+		select {
+		case <-time.After(50 * time.Millisecond):
+			return check.Exit{Code: 7}
+		case <-ctx.Done():
+			return check.Exit{}
+		}
+	})
+	named := 0
+	for id, v := range d.verdicts() {
+		if v.Verdict == result.Blocked && strings.Contains(v.Reason, "exited with status 7") {
+			require.Regexp(t, "^it exited with status 7 (some time after|after|instead of answering) [a-z]+", v.Reason, id)
+			named++
+		}
+	}
+	require.NotZero(t, named)
+}
+
 // TestAnswerUnderAWrongIDIsToldOnce holds that a server which answers under ids
 // of its own is told of that, and not of silence.
 func TestAnswerUnderAWrongIDIsToldOnce(t *testing.T) {
