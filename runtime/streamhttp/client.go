@@ -34,7 +34,8 @@ const (
 //
 // A link is good for both eras: a request whose _meta names its version goes
 // out on its own with the headers that repeat it (2026-07-28), initialize
-// begins a session (2025-03-26 to 2025-11-25). Specification:
+// begins a session (2025-03-26 to 2025-11-25). Without a session, a message
+// that names no version has that of the requests before it. Specification:
 // basic/transports, basic/transports/streamable-http (2026-07-28).
 type Endpoint struct {
 	// URL is the endpoint, http or https. A user and password in it become
@@ -238,6 +239,7 @@ type Link struct {
 
 	tools     toolTable
 	pages     pageTable
+	version   atomic.Pointer[string] // of requests that stand alone, once one got a result
 	reissueID atomic.Int64
 	counts    [noticeKinds]atomic.Uint64
 	buffered  atomic.Bool // a proxy was suspected

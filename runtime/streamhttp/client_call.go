@@ -60,6 +60,7 @@ type flight struct {
 	epoch  int        // of the session that it was sent in, 0 for none
 	// stateless: the request stands alone.
 	stateless bool
+	version   string // that it states itself, "" for none
 	keep      bool // an answer is kept here and not handed on
 	once      bool // it is not made again in a new session
 	begun     atomic.Bool
@@ -134,7 +135,9 @@ func (l *Link) Wake(w jsonrpc.Waiter) {
 // Call sends a request and reads the response until the answer is there.
 func (l *Link) Call(ctx context.Context, f jsonrpc.Frame, w jsonrpc.Waiter) error {
 	hd := readOutgoing(f.Data)
-	x := &flight{l: l, w: w, method: hd.method, id: hd.id, stateless: hd.stated, keeps: hd.keeps()}
+	version := hd.version
+	l.standing(&hd)
+	x := &flight{l: l, w: w, method: hd.method, id: hd.id, stateless: hd.stated, version: version, keeps: hd.keeps()}
 	err := l.fly(ctx, x, f, &hd)
 	switch {
 	case err == nil, w.Done():
@@ -649,6 +652,9 @@ func (x *flight) deliver(data []byte, owned bool, resp *http.Response) {
 	if !mine {
 		x.stray(p, f)
 		return
+	}
+	if x.version != "" && !p.failed {
+		l.learnVersion(x.version)
 	}
 	if x.keep {
 		x.answer, x.answered = bytes.Clone(data), true

@@ -95,6 +95,32 @@ func validSessionID(id string) bool {
 	return id != ""
 }
 
+// learnVersion remembers the version of a request that stands alone and got a
+// result.
+func (l *Link) learnVersion(v string) {
+	if known := l.version.Load(); known == nil || *known != v {
+		l.version.Store(&v)
+	}
+}
+
+// standing gives a message that names no version the one that the link has been
+// served in without a session, so that the headers say it and the server judges
+// what the message lacks by the rules of that version: basic/transports/
+// streamable-http (2026-07-28). A session has said its version, and initialize
+// begins one.
+func (l *Link) standing(o *outgoing) {
+	known := l.version.Load()
+	if known == nil || o.stated || o.answer || o.method == "" || o.method == methodInitialize {
+		return
+	}
+	l.mu.Lock()
+	stateful := l.session.stateful() || l.again != nil || l.events != nil
+	l.mu.Unlock()
+	if !stateful {
+		o.stated, o.version = true, *known
+	}
+}
+
 // Send posts a message that expects no answer: a notification, or the answer
 // to a request of the server. When ctx has ended it is sent in the background,
 // if there is room. What cancels a request is not sent where closing the
@@ -188,6 +214,10 @@ func (l *Link) postMessage(parent context.Context, s *session, f jsonrpc.Frame, 
 	h := l.headers(s, f.Header)
 	h["Content-Type"] = jsonValue
 	h["Accept"] = bothValues
+	if l.standing(hd); hd.stated && !s.stateful() {
+		h[HeaderProtocolVersion] = []string{EncodeHeaderValue(hd.version)}
+		h[HeaderMethod] = []string{EncodeHeaderValue(hd.method)}
+	}
 	resp, err := l.do(ctx, request{method: http.MethodPost, header: h, data: f.Data})
 	if err != nil {
 		return err

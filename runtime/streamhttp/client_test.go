@@ -364,6 +364,33 @@ func TestClientHeaders(t *testing.T) {
 		require.Equal(t, EncodeHeaderValue("file:///ü"), s.of("resources/read")[0].Header.Get("Mcp-Name"))
 		require.Equal(t, EncodeHeaderValue(" p "), s.of("prompts/get")[0].Header.Get("Mcp-Name"))
 	})
+	// What a message lacks is for the server to judge, by the rules of the
+	// version that the link is of (basic/transports/streamable-http, 2026-07-28).
+	bubble(t, "of what names no version", func(t *testing.T, s *script, e *Endpoint) {
+		send := func(c *jsonrpc.Conn, method, params string) {
+			_, _ = jsonrpc.CallMessage(t.Context(), c, &jsonrpc.MessageCall{Method: method, Append: func(b []byte, id jsonrpc.ID) []byte {
+				return jsonrpc.AppendRequest(b, id, method, rawJSON(params))
+			}})
+		}
+		s.on["completion/complete"] = func(w http.ResponseWriter, _ *http.Request, m *msg) {
+			reply(w, http.StatusBadRequest, mediaJSON, rpcError(m.ID, -32022, "unsupported"))
+		}
+		r := connectModern(t, e, modern.Client{})
+		send(r.Conn(), "completion/complete", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"1999-01-01"}}`)
+		send(r.Conn(), "tools/list", `{}`)
+		send(r.Conn(), "prompts/get", `{"name":"p","_meta":{"io.modelcontextprotocol/protocolVersion":5}}`)
+		require.NoError(t, jsonrpc.SendMessage(t.Context(), r.Conn(), jsonrpc.AppendNotification(nil, "notifications/x", nil)))
+		send(r.Conn(), "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+		send(r.Conn(), "prompts/get", `{"name":"p"}`)
+		said := func(m *msg) []string {
+			return []string{m.Header.Get("Mcp-Protocol-Version"), m.Header.Get("Mcp-Method"), m.Header.Get("Mcp-Name"), m.Header.Get("Mcp-Session-Id")}
+		}
+		require.Equal(t, []string{"2026-07-28", "tools/list", "", ""}, said(s.of("tools/list")[0]), "not the version of a request that was refused")
+		require.Equal(t, []string{"2026-07-28", "prompts/get", "p", ""}, said(s.of("prompts/get")[0]))
+		require.Equal(t, []string{"2026-07-28", "notifications/x", "", ""}, said(s.of("notifications/x")[0]))
+		require.Equal(t, []string{"", "", "", ""}, said(s.of("initialize")[0]))
+		require.Equal(t, []string{"2025-11-25", "", "", "s1"}, said(s.of("prompts/get")[1]), "a session has said its version")
+	})
 	bubble(t, "of one call", func(t *testing.T, s *script, e *Endpoint) {
 		r := connect(t, e, legacy.Client{})
 		ctx := jsonrpc.WithCallOptions(t.Context(), jsonrpc.CallOptions{Header: map[string][]string{"x-trace": {"1"}, "Mcp-Session-Id": {"no"}}})
@@ -386,6 +413,11 @@ func TestClientHeaders(t *testing.T) {
 		})
 	}
 }
+
+// rawJSON is a value that is sent as it is.
+type rawJSON string
+
+func (r rawJSON) AppendJSON(b []byte) []byte { return append(b, r...) }
 
 func TestClientState(t *testing.T) {
 	bubble(t, "of a link", func(t *testing.T, s *script, e *Endpoint) {
