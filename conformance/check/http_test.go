@@ -58,11 +58,20 @@ func (l *inMemory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // atURL serves a handler in memory until the function is called.
 func atURL(h http.HandlerFunc) (*check.Endpoint, func()) {
 	l := &inMemory{conns: make(chan net.Conn), done: make(chan struct{})}
+	var mu sync.Mutex
+	var over bool // none begins any more
 	var handling sync.WaitGroup
 	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handling.Add(1)
-		defer handling.Done()
-		h(w, r)
+		mu.Lock()
+		if !over {
+			handling.Add(1)
+			defer handling.Done()
+		}
+		late := over
+		mu.Unlock()
+		if !late {
+			h(w, r)
+		}
 	})
 	s := &http.Server{Handler: counted, ErrorLog: log.New(io.Discard, "", 0)}
 	served := make(chan struct{})
@@ -73,6 +82,9 @@ func atURL(h http.HandlerFunc) (*check.Endpoint, func()) {
 	return &check.Endpoint{URL: "http://127.0.0.1/mcp", Dial: l.dial}, func() {
 		_ = s.Close()
 		<-served
+		mu.Lock()
+		over = true
+		mu.Unlock()
 		handling.Wait()
 	}
 }
