@@ -18,7 +18,7 @@ type gateway struct {
 func (g *gateway) fromClient(f jsonrpc.Frame) {
 	m, err := mcp.Decode(f)
 	if err != nil { // it says where: params.name: want a string, got a number
-		g.toClient(jsonrpc.AppendError(nil, jsonrpc.ID{}, true, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%w", err)))
+		g.refuse(f, err)
 		return
 	}
 	switch m := m.(type) {
@@ -31,6 +31,20 @@ func (g *gateway) fromClient(f jsonrpc.Frame) {
 		g.open[q.MessageID()] = q
 	}
 	g.toServer(f.Data)
+}
+
+// refuse answers a frame that is no message of the revision. What is a request all
+// the same gets its answer under its id.
+func (g *gateway) refuse(f jsonrpc.Frame, why error) {
+	env, err := jsonrpc.ParseEnvelope(f.Data)
+	switch {
+	case err != nil: // whose it is cannot be told
+		g.toClient(jsonrpc.AppendError(nil, jsonrpc.ID{}, true, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%w", err)))
+	case !env.IsRequest():
+		fmt.Println("dropped:", why)
+	default:
+		g.toClient(jsonrpc.AppendError(nil, env.ID, false, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%w", why)))
+	}
 }
 
 // fromServer takes a frame of the server.
@@ -79,5 +93,5 @@ func ExampleDecode_gateway() {
 	// <- {"jsonrpc":"2.0","id":"a","result":{"resultType":"complete","content":[{"type":"text","text":"5"},{"type":"text"}]}}
 	// a notification of notifications/cancelled
 	// -> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}
-	// <- {"jsonrpc":"2.0","error":{"code":-32600,"message":"params.name: want a string, got a number"}}
+	// <- {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"params.name: want a string, got a number"}}
 }
