@@ -17,8 +17,9 @@ import (
 // Server is one entry of a configuration: a command that speaks over stdio, or
 // a URL. Its JSON form is the usual one of mcpServers.
 type Server struct {
-	// Type is "stdio", "http" or "sse"; "" is "stdio". "http" is Streamable
-	// HTTP, which falls back on HTTP+SSE by itself; "sse" is that alone.
+	// Type is "stdio", "http" or "sse"; "" is "http" for an entry with a URL
+	// and no command, else "stdio". "http" is Streamable HTTP, which falls back
+	// on HTTP+SSE by itself; "sse" is that alone.
 	Type string `json:"type,omitempty"`
 
 	Command string   `json:"command,omitempty"` // stdio: the program, looked up in PATH
@@ -64,7 +65,11 @@ func (s *Server) Dialer() (jsonrpc.Dialer, error) {
 		}
 	}
 	var d jsonrpc.Dialer
-	switch s.Type {
+	kind := s.Type
+	if kind == "" && s.Command == "" && s.URL != "" {
+		kind = "http"
+	}
+	switch kind {
 	case "", "stdio":
 		if s.Command == "" {
 			wrong(`stdio server requires "command" field`)
@@ -83,7 +88,7 @@ func (s *Server) Dialer() (jsonrpc.Dialer, error) {
 		d = &jsonl.Process{Path: s.Command, Args: slices.Clone(s.Args), Dir: s.Cwd, Env: s.Env, Inherit: s.Inherit}
 	case "http", "sse":
 		if s.URL == "" {
-			wrong(`%s server requires "url" field`, s.Type)
+			wrong(`%s server requires "url" field`, kind)
 		} else if _, err := streamhttp.ParseURL(s.URL); err != nil {
 			wrong("%v", err)
 		}
@@ -91,7 +96,7 @@ func (s *Server) Dialer() (jsonrpc.Dialer, error) {
 			wrong(`"args", "env", "inherit" and "cwd" are those of a stdio server`)
 		}
 		e := &streamhttp.Endpoint{URL: s.URL, Header: http.Header{}}
-		if s.Type == "sse" {
+		if kind == "sse" {
 			e.Kind = streamhttp.TwoEndpoints
 		}
 		for name, value := range s.Headers {
