@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"io"
 	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,20 +60,8 @@ func TestProxyConforms(t *testing.T) {
 	for _, rev := range []string{v20251125.Revision, v20260728.Revision} {
 		t.Run(rev, func(t *testing.T) {
 			t.Parallel()
-			judge := func(name string, command ...string) map[string]result.Verdict {
-				file := filepath.Join(t.TempDir(), name)
-				args := append([]string{"check", "--revision", rev, "--format", "json", "--output", file, "--"}, command...)
-				out, err := exec.CommandContext(t.Context(), goldwire, args...).CombinedOutput()
-				require.NoError(t, err, string(out))
-				b, err := os.ReadFile(file)
-				require.NoError(t, err)
-				rep, err := report.ParseJSON(b)
-				require.NoError(t, err)
-				verdicts := map[string]result.Verdict{}
-				for _, r := range rep.Results {
-					verdicts[r.ID] = r.Verdict
-				}
-				return verdicts
+			judge := func(name string, server ...string) map[string]result.Verdict {
+				return verdicts(t, goldwire, rev, name, append([]string{"--"}, server...)...)
 			}
 			direct := judge("direct.json", goldwire, "serve")
 			served := judge("served.json", behind, rev, goldwire, "serve")
@@ -82,6 +73,70 @@ func TestProxyConforms(t *testing.T) {
 			}
 		})
 	}
+}
+
+// verdicts judges a server by a revision.
+func verdicts(t *testing.T, goldwire, rev, name string, server ...string) map[string]result.Verdict {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	args := append([]string{"check", "--revision", rev, "--format", "json", "--output", file}, server...)
+	out, err := exec.CommandContext(t.Context(), goldwire, args...).CombinedOutput()
+	require.NoError(t, err, string(out))
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	rep, err := report.ParseJSON(b)
+	require.NoError(t, err)
+	all := map[string]result.Verdict{}
+	for _, r := range rep.Results {
+		all[r.ID] = r.Verdict
+	}
+	return all
+}
+
+// TestBridgeOverHTTPConforms: behind HTTP and before it, the bridge breaks nothing
+// that a server of 2026-07-28 keeps.
+func TestBridgeOverHTTPConforms(t *testing.T) {
+	if raced {
+		t.Skip("make test judges the bridge without the race detector")
+	}
+	t.Parallel()
+	goldwire, err := exec.LookPath("goldwire")
+	require.NoError(t, err)
+	server := servingURL(t, goldwire, "serve", "--http", "127.0.0.1:0")
+	bridge := servingURL(t, goldwire, "bridge", "--listen", "127.0.0.1:0", server)
+	rev := v20260728.Revision
+	direct := verdicts(t, goldwire, rev, "direct.json", server)
+	bridged := verdicts(t, goldwire, rev, "bridged.json", bridge)
+	for id, v := range direct {
+		if v == result.Pass {
+			require.Equal(t, v, bridged[id], id)
+		}
+	}
+}
+
+// servingURL runs a command that serves over HTTP, until the test ends, and gives its
+// address.
+func servingURL(t *testing.T, command ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewReader(stderr)
+	line, err := lines.ReadString('\n')
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		_, _ = io.Copy(io.Discard, lines)
+	}()
+	t.Cleanup(func() {
+		<-drained
+		_ = cmd.Wait() // it was killed
+	})
+	require.NoError(t, err)
+	url := regexp.MustCompile(`http://\S+/mcp`).FindString(line)
+	require.NotEmpty(t, url, line)
+	return url
 }
 
 // behindProxy are checks that a proxy of one revision whose client answers nothing,
