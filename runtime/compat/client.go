@@ -99,6 +99,7 @@ func (c *clients) bridge(ctx context.Context, conn *jsonrpc.Conn, own string, op
 	}
 	o = jsonrpc.LocalOptions{Server: ch.(*jsonrpc.Service), Below: conn}
 	if r != nil {
+		r.conn, r.offers = conn, &r.server.Server
 		if r.server.Server.GetTask == nil { // it has no tasks, and need not hear with each request that we know them
 			r.client.Tasks = false
 			capabilities := r.client.Capabilities()

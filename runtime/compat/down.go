@@ -31,6 +31,7 @@ type down struct {
 	remote   *remote
 	store    TaskStore // nil for one in memory
 	finished TaskStore // of calls that asked for a task and were answered at once
+	gateway  *gateway  // nil where the server is no other peer's
 }
 
 // asNewer is how its handlers see those clients.
@@ -80,9 +81,12 @@ func (d *down) serve() older.Server {
 			if s.AllowURI != nil && !s.AllowURI(jsonrpc.WithPeer(ctx, asNewer, nil), p.URI) {
 				return nil, notFound(p.URI)
 			}
+			return nil, d.gateway.follow(ctx, p.URI)
+		}
+		out.Unsubscribe = func(ctx context.Context, p *older.UnsubscribeParams) (*older.EmptyResult, error) {
+			d.gateway.unfollow(ctx, p.URI)
 			return nil, nil
 		}
-		out.Unsubscribe = func(context.Context, *older.UnsubscribeParams) (*older.EmptyResult, error) { return nil, nil }
 	}
 	return out
 }

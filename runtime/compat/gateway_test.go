@@ -1,11 +1,15 @@
 package compat_test
 
 import (
+	"context"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	v20250618 "github.com/goldwire/goldwire/generated/mcp/v20250618"
 	v20260728 "github.com/goldwire/goldwire/generated/mcp/v20260728"
 	"github.com/goldwire/goldwire/runtime/compat"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
@@ -42,4 +46,87 @@ func TestUnknownMethodThroughAGateway(t *testing.T) {
 		require.NoError(t, conn.Close(t.Context()))
 		require.NoError(t, upstream.Close())
 	}
+}
+
+// TestGatewayHearsForItsClients holds that what clients of a server that is served
+// again want to hear of is asked of it, once for all of them, and no longer than
+// they want it.
+func TestGatewayHearsForItsClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWork()
+		var asked notes // of the server, beyond its lists
+		server := w.modern()
+		server.AllowURI = func(_ context.Context, uri string) bool {
+			asked.add(uri)
+			return uri != "secret:"
+		}
+		upstream, err := v20260728.Connect(t.Context(), served(t, server), v20260728.Client{Options: discard})
+		require.NoError(t, err)
+		front := compat.Server(upstream.Server)
+		var heard [2]notes
+		older := func(to *notes) *v20250618.RemoteServer {
+			r, err := v20250618.Connect(t.Context(), served(t, front), v20250618.Client{Options: discard,
+				ResourceUpdated: func(_ context.Context, p *v20250618.ResourceUpdatedParams) error {
+					to.add(p.URI)
+					return nil
+				},
+				ToolListChanged: func(context.Context, *v20250618.ToolListChangedParams) error {
+					to.add("tools")
+					return nil
+				}})
+			require.NoError(t, err)
+			return r
+		}
+		first, second := older(&heard[0]), older(&heard[1])
+		var listened notes
+		newer, err := v20260728.Connect(t.Context(), served(t, front), v20260728.Client{Options: discard,
+			ResourceUpdated: func(_ context.Context, p *v20260728.ResourceUpdatedParams) error {
+				listened.add(p.URI)
+				return nil
+			},
+			ToolListChanged: func(context.Context, *v20260728.ToolListChangedParams) error {
+				listened.add("tools")
+				return nil
+			}})
+		require.NoError(t, err)
+		sub, err := newer.Listen(t.Context(), &v20260728.SubscriptionsListenParams{Notifications: v20260728.SubscriptionFilter{
+			ToolsListChanged: new(true), ResourceSubscriptions: []string{watched, "secret:"}}})
+		require.NoError(t, err)
+		require.JSONEq(t, `{"toolsListChanged":true,"resourceSubscriptions":["`+watched+`"]}`, string(sub.Honoured()))
+		for _, r := range []*v20250618.RemoteServer{first, second, first} {
+			_, err = r.Subscribe(t.Context(), &v20250618.SubscribeParams{URI: watched})
+			require.NoError(t, err)
+		}
+		_, err = first.Subscribe(t.Context(), &v20250618.SubscribeParams{URI: "secret:"})
+		require.ErrorIs(t, err, jsonrpc.NewError(jsonrpc.CodeResourceNotFound, ""))
+		require.Equal(t, []string{watched, "secret:", "secret:"}, asked.all())
+
+		change := func() {
+			w.hub.ResourceUpdated(t.Context(), watched)
+			time.Sleep(time.Second) // until what is not urgent is written, too
+			w.hub.ToolsListChanged(t.Context())
+			time.Sleep(time.Second)
+		}
+		change()
+		for _, n := range []*notes{&heard[0], &heard[1], &listened} {
+			require.Equal(t, []string{watched, "tools"}, n.all())
+		}
+		_, err = first.Unsubscribe(t.Context(), &v20250618.UnsubscribeParams{URI: watched})
+		require.NoError(t, err)
+		sub.Close()
+		time.Sleep(time.Second)
+		change()
+		require.Equal(t, []string{watched, "tools", "tools"}, heard[0].all())
+		require.Equal(t, []string{watched, "tools", watched, "tools"}, heard[1].all())
+		require.Equal(t, []string{watched, "tools"}, listened.all())
+		require.NoError(t, second.Close()) // the last that wanted it
+		time.Sleep(time.Minute)
+		before := len(asked.all())
+		_, err = first.Subscribe(t.Context(), &v20250618.SubscribeParams{URI: watched})
+		require.NoError(t, err)
+		require.Equal(t, []string{watched}, asked.all()[before:], "nobody listened any more")
+		require.NoError(t, first.Close())
+		require.NoError(t, newer.Close())
+		require.NoError(t, upstream.Close())
+	})
 }

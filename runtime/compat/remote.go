@@ -252,8 +252,10 @@ func holds(watched, uri string) bool {
 
 // remote is a server of 2026-07-28 that a client of 2025-11-25 calls.
 type remote struct {
-	server *newer.RemoteServer
-	client newer.Client // that each request names
+	server *newer.RemoteServer // nil in a gateway
+	conn   *jsonrpc.Conn       // to it
+	offers *newer.Server       // what it says of itself
+	client newer.Client        // that each request names
 
 	mu      sync.Mutex
 	level   string                           // that the client set
@@ -282,6 +284,10 @@ func (r *remote) fill(out *older.Server) {
 	out.RootsListChanged = func(context.Context, *older.RootsListChangedParams) error { return nil } // it asks anew each time
 }
 
+func (r *remote) open(ctx context.Context, p *newer.SubscriptionsListenParams) (*jsonrpc.Subscription, error) {
+	return jsonrpc.Listen[newer.SubscriptionsListenParams](ctx, r.conn, p, nil)
+}
+
 // subscribe listens to one resource.
 func (r *remote) subscribe(ctx context.Context, p *older.SubscribeParams) (*older.EmptyResult, error) {
 	r.mu.Lock()
@@ -294,7 +300,7 @@ func (r *remote) subscribe(ctx context.Context, p *older.SubscribeParams) (*olde
 			return new(older.EmptyResult), nil
 		}
 	}
-	sub, err := r.server.Listen(ctx, &newer.SubscriptionsListenParams{Notifications: newer.SubscriptionFilter{ResourceSubscriptions: []string{p.URI}}})
+	sub, err := r.open(ctx, &newer.SubscriptionsListenParams{Notifications: newer.SubscriptionFilter{ResourceSubscriptions: []string{p.URI}}})
 	if err != nil {
 		return nil, err
 	}
@@ -348,9 +354,9 @@ func (r *remote) listen(ctx context.Context) {
 		return nil
 	}
 	p := &newer.SubscriptionsListenParams{Notifications: newer.SubscriptionFilter{
-		ToolsListChanged:     on(r.server.ToolsListChanged, c.ToolListChanged != nil),
-		PromptsListChanged:   on(r.server.PromptsListChanged, c.PromptListChanged != nil),
-		ResourcesListChanged: on(r.server.ResourcesListChanged, c.ResourceListChanged != nil),
+		ToolsListChanged:     on(r.offers.ToolsListChanged, c.ToolListChanged != nil),
+		PromptsListChanged:   on(r.offers.PromptsListChanged, c.PromptListChanged != nil),
+		ResourcesListChanged: on(r.offers.ResourcesListChanged, c.ResourceListChanged != nil),
 	}}
 	if n := &p.Notifications; n.ToolsListChanged == nil && n.PromptsListChanged == nil && n.ResourcesListChanged == nil {
 		return
@@ -358,8 +364,8 @@ func (r *remote) listen(ctx context.Context) {
 	o := jsonrpc.CallOptionsOf(ctx)
 	o.Timeout = new(probeTimeout)
 	ctx = jsonrpc.WithCallOptions(ctx, o)
-	sub, err := r.server.Listen(ctx, p)
-	conn := r.server.Conn()
+	sub, err := r.open(ctx, p)
+	conn := r.conn
 	ctx = jsonrpc.WithCallOptions(context.WithoutCancel(ctx), o)
 	go func() { // until the connection ends, or the server wants no more of it
 		for rest := minListenRest; ; rest = min(2*rest, maxListenRest) {
@@ -382,7 +388,7 @@ func (r *remote) listen(ctx context.Context) {
 			case <-conn.Done():
 				return
 			}
-			sub, err = r.server.Listen(ctx, p)
+			sub, err = r.open(ctx, p)
 		}
 	}()
 }

@@ -63,6 +63,10 @@ type Options struct {
 //   - resources/subscribe and changes of lists are subscriptions/listen, and
 //     logging/setLevel the log level in _meta.
 //
+// A RemoteServer of 2026-07-28, or the Server in it, is listened to for as long as
+// its connection lasts: for changes of its lists, and for the resources that clients
+// subscribe to.
+//
 // All revisions share the server's Hub and Options. It is Options{}.Server.
 func Server(server jsonrpc.Binder) jsonrpc.Binder { return Options{}.Server(server) }
 
@@ -88,15 +92,25 @@ func (e *every) Bind() (jsonrpc.Chooser, error) {
 	if e.o.Policy != 0 || e.o.OnLoss != nil {
 		o.Incoming = append([]jsonrpc.Middleware{e.o.converting}, own.Incoming...)
 	}
-	u := s.spread(spreading{keeper: newKeeper(e.o), store: e.o.Tasks})
+	var g *gateway
+	if s.v20260728 != nil {
+		g = gatewayTo(s.v20260728)
+	}
+	u := s.spread(spreading{keeper: newKeeper(e.o), store: e.o.Tasks, gateway: g})
 	*o = own // its own requests are not converted
 	joined, err := bindAll(s.binders())
 	if err != nil {
 		return nil, err
 	}
 	joined.options = own
-	if u != nil {
+	switch {
+	case u != nil:
 		joined.stateless.Watch(u.watch)
+	case g != nil:
+		joined.stateless.Watch(g.up.watch)
+	}
+	if g != nil {
+		g.hearLists()
 	}
 	return joined, nil
 }
@@ -225,13 +239,14 @@ type spreading struct {
 	remote     *remote   // that peer, where it is one of 2026-07-28
 	knowsTasks bool      // our client does, where the server is another peer
 	store      TaskStore // for tasks
+	gateway    *gateway  // where a server of 2026-07-28 is another peer's and served again
 }
 
 // spread makes the servers that are missing, from that of the revision beside
 // it. It returns how the one of 2026-07-28 was made, if it was.
 func (s *servers) spread(o spreading) *up {
 	if s.v20251125 == nil && s.v20260728 != nil {
-		s.v20251125 = new((&down{server: *s.v20260728, remote: o.remote, store: o.store}).serve())
+		s.v20251125 = new((&down{server: *s.v20260728, remote: o.remote, store: o.store, gateway: o.gateway}).serve())
 	}
 	if s.v20250618 == nil && s.v20251125 != nil {
 		s.v20250618 = new(step20251125.DowngradeServer(*s.v20251125))

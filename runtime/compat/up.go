@@ -266,16 +266,7 @@ func (u *up) watch(ctx context.Context, uris []string) (honoured []string, end f
 	within, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
 	for _, uri := range uris {
-		err := u.hold(uri, func(w *watched) error {
-			if w.count == 0 {
-				if _, err := u.server.Subscribe(u.seen(within), &older.SubscribeParams{URI: uri}); err != nil {
-					return err
-				}
-			}
-			w.count++
-			return nil
-		})
-		if err == nil {
+		if u.watchOne(within, uri) == nil {
 			honoured = append(honoured, uri)
 		}
 		if within.Err() != nil {
@@ -283,6 +274,18 @@ func (u *up) watch(ctx context.Context, uris []string) (honoured []string, end f
 		}
 	}
 	return honoured, func() { go u.unwatch(context.WithoutCancel(ctx), honoured) }
+}
+
+func (u *up) watchOne(ctx context.Context, uri string) error {
+	return u.hold(uri, func(w *watched) error {
+		if w.count == 0 {
+			if _, err := u.server.Subscribe(u.seen(ctx), &older.SubscribeParams{URI: uri}); err != nil {
+				return err
+			}
+		}
+		w.count++
+		return nil
+	})
 }
 
 // unwatch ends what watch began.

@@ -674,12 +674,15 @@ func (c *Conn) Hub() *Hub {
 		return nil
 	}
 	if c.local != nil && c.local.Below != nil {
-		return c.local.Below.Hub()
+		h := c.local.Below.Hub()
+		h.source.Store(c)
+		return h
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.relay == nil {
 		c.relay = new(Hub)
+		c.relay.source.Store(c)
 	}
 	return c.relay
 }

@@ -87,6 +87,16 @@ type Hub struct {
 	mu      sync.Mutex
 	conns   map[*Conn]struct{}
 	listens map[*listenStream]struct{}
+	source  atomic.Pointer[Conn]
+}
+
+// Source is the connection whose Hub this is (Conn.Hub), nil for one that a program
+// fills itself.
+func (h *Hub) Source() *Conn {
+	if h == nil {
+		return nil
+	}
+	return h.source.Load()
 }
 
 // ToolsListChanged says that the list of tools changed.

@@ -245,10 +245,25 @@ func (p Peer) Once(key any, f func() any) any {
 	if in == nil {
 		return f()
 	}
-	kept := in.c.once.Load()
+	return in.c.Once(key, f)
+}
+
+// Connection is the connection that the request came on, also where Conn is that of
+// a handler of another revision; nil outside of a handler.
+func (p Peer) Connection() *Conn {
+	if in := p.request(); in != nil {
+		return in.c
+	}
+	return nil
+}
+
+// Once returns what f makes, and keeps it under key for as long as the connection
+// is kept. f may be called twice at the same time, and one value is kept.
+func (c *Conn) Once(key any, f func() any) any {
+	kept := c.once.Load()
 	if kept == nil {
-		in.c.once.CompareAndSwap(nil, new(sync.Map))
-		kept = in.c.once.Load()
+		c.once.CompareAndSwap(nil, new(sync.Map))
+		kept = c.once.Load()
 	}
 	if v, ok := kept.Load(key); ok {
 		return v
