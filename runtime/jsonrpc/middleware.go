@@ -17,8 +17,10 @@ type Op struct {
 // Middleware wraps the handling of a request, or the making of a call: for
 // spans, counters, limits, access. It calls next with ctx or one made from it,
 // once, or refuses by returning an error of its own; next's error, nil for a
-// result, is what the handler returned or the call came to. It may be called
-// from several goroutines at once, and next has to have returned before it
+// result, a TextStream among them, is what the handler returned or the call came
+// to. That may be a ResultError, as where input is required: IsFailure tells it
+// from a failure. When a handler panics next does not return. Middleware may be
+// called from several goroutines at once, and next has to have returned before it
 // does.
 type Middleware func(ctx context.Context, op Op, next func(context.Context) error) error
 
@@ -52,11 +54,21 @@ func (in *inbound) enter(e *entry, out []byte) ([]byte, error) {
 
 func (in *inbound) enterWrapped(e *entry, out []byte) ([]byte, error) {
 	err := errNoResult // until the handler returns
+	var text *TextStream
+	goes := false // it does, with the answer
+	defer func() {
+		if text != nil && !goes {
+			in.c.closeStream(in, text)
+		}
+	}()
 	made := through(in, in.svc.o.Options.Incoming, Op{Conn: in.c, Method: in.method}, func(ctx context.Context) error {
 		out, err = e.call(ctx, in.params, out)
+		if text, _ = errors.AsType[*TextStream](err); text != nil {
+			return nil
+		}
 		return err
 	})
-	if made != nil {
+	if goes = made == nil; !goes {
 		err = made
 	}
 	return out, err

@@ -158,3 +158,46 @@ func TestTextStreamIsClosed(t *testing.T) {
 		}
 	}
 }
+
+// TestTextStreamBehindMiddleware: a text that is streamed is a result to
+// middleware, and its reader is closed also where middleware does not let it
+// through.
+func TestTextStreamBehindMiddleware(t *testing.T) {
+	const say = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x"}}`
+	for name, c := range map[string]struct {
+		behind func() error // next
+		want   string
+	}{
+		"passed":   {func() error { return nil }, `"result":{"content":[{"type":"text","text":"hello"}]}`},
+		"refused":  {func() error { return jsonrpc.NewError(-7, "no") }, `"error":{"code":-7,"message":"no"}`},
+		"panicked": {func() error { panic("behind next") }, `"error":{"code":-32603,`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &source{Reader: strings.NewReader("hello")}
+				svc, err := oldServer{
+					Options: jsonrpc.Options{Logger: slog.New(slog.DiscardHandler), Incoming: []jsonrpc.Middleware{
+						func(ctx context.Context, op jsonrpc.Op, next func(context.Context) error) error {
+							if err := next(ctx); op.Method == "tools/call" {
+								require.NoError(t, err)
+								return c.behind()
+							}
+							return nil
+						},
+					}},
+					CallTool: func(context.Context, *callToolParams) (*result, error) { return nil, &jsonrpc.TextStream{Reader: src} },
+				}.Bind()
+				require.NoError(t, err)
+				conn := jsonrpc.NewConn(nil, svc, jsonrpc.ServerSide)
+				conn.Receive(t.Context(), &carrier{}, jsonrpc.Frame{Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)})
+				ex := &carrier{}
+				conn.Receive(t.Context(), collector{ex}, jsonrpc.Frame{Data: []byte(say)})
+				synctest.Wait()
+				require.Equal(t, 1, src.closed)
+				require.Len(t, ex.sent, 1)
+				require.Contains(t, ex.sent[0], c.want)
+				require.NoError(t, conn.Close(t.Context()))
+			})
+		})
+	}
+}
