@@ -96,7 +96,7 @@ func (g *printer) remoteServer(f *jen.File, s *side) {
 	again := "Server holds what the server said of itself, and funcs only for what it advertises, so that it can be served again as it is: progress and " +
 		"cancellation go through, and errors as the server made them. "
 	if g.p.Stateless {
-		again += "Changes go through while a Listen for them is open. A request for input that the Client has no func for goes to the client that is served."
+		again += "Changes go through while a Listen for them is open; compat.Server opens what its clients ask for. A request for input that the Client has no func for goes to the client that is served."
 	} else {
 		again += "Its Hub passes changes and log messages on. What the server asks reaches the funcs of the Client, which cannot know for which of several " +
 			"clients it is. To ask the client that is served, connect a RemoteServer for each, wrap the funcs that may lead to questions so that they keep " +
