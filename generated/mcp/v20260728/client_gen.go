@@ -211,8 +211,9 @@ type RemoteServer struct {
 	// Server holds what the server said of itself, and funcs only for what it
 	// advertises, so that it can be served again as it is: progress and
 	// cancellation go through, and errors as the server made them. Changes go
-	// through while a Listen for them is open. A request for input that the
-	// Client has no func for goes to the client that is served.
+	// through while a Listen for them is open; compat.Server opens what its
+	// clients ask for. A request for input that the Client has no func for goes
+	// to the client that is served.
 	Server
 	// Capabilities is what the server advertises.
 	Capabilities ServerCapabilities
