@@ -61,8 +61,8 @@ type flight struct {
 	// stateless: the request stands alone.
 	stateless bool
 	version   string // that it states itself, "" for none
-	keep      bool // an answer is kept here and not handed on
-	once      bool // it is not made again in a new session
+	keep      bool   // an answer is kept here and not handed on
+	once      bool   // it is not made again in a new session
 	begun     atomic.Bool
 	taken     atomic.Bool
 
