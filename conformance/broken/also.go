@@ -314,6 +314,7 @@ var alsoReference = map[string]string{
 	"modern/mrtr-state-string":                                      "prompt-shape tool-result-shape",
 	"modern/page-next-cursor-string, null":                          "tools-list-shape",
 	"modern/page-next-cursor-string, number":                        "prompts-list-shape",
+	"modern/progress-stops-at-completion":                           "output-unasked",
 	"modern/progress-token-echo, idle":                              "output-unasked",
 	"modern/prompts-capability-declared":                            "listen-acknowledges-declared undeclared-refused",
 	"modern/prompts-list-answered":                                  "meta-every-method",
