@@ -197,13 +197,9 @@ func (p *Play) begin(r *runner) error {
 	}
 	r.tell(Progress{Revision: p.Revision, Transport: p.Transport, Script: p.Script.Name})
 	if r.t.Drive != "" {
-		driven, stop := context.WithCancel(context.Background())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			p.driveOn(driven, r.t, reach.Env)
-		}()
-		defer func() { stop(); <-done }()
+		var driver sync.WaitGroup
+		driver.Go(func() { p.driveOn(r.t, reach.Env) })
+		defer func() { p.over(OverStop); driver.Wait() }()
 	}
 	if r.desk != nil {
 		if r.desk.await(p) {
@@ -401,8 +397,9 @@ func shellLine(args []string) string {
 }
 
 // driveOn runs the command that makes the client do more, once the client has
-// sent something.
-func (p *Play) driveOn(ctx context.Context, t Target, env []string) {
+// sent something. When the play is over it has a second left: a client that is
+// quick would otherwise decide whether it runs at all.
+func (p *Play) driveOn(t Target, env []string) {
 	if !p.Until(time.Hour, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.heard }) {
 		return
 	}
@@ -412,7 +409,7 @@ func (p *Play) driveOn(ctx context.Context, t Target, env []string) {
 	}
 	free := p.occupied()
 	defer free()
-	c, err := check.Command{Args: args, Dir: t.Dir, Env: append(slices.Clone(t.Env), env...), Inherit: t.Inherit}.Launch(ctx)
+	c, err := check.Command{Args: args, Dir: t.Dir, Env: append(slices.Clone(t.Env), env...), Inherit: t.Inherit}.Launch(context.WithoutCancel(p.ctx))
 	if err != nil {
 		p.Note("the driver could not be started: " + err.Error())
 		return
@@ -425,7 +422,10 @@ func (p *Play) driveOn(ctx context.Context, t Target, env []string) {
 	select {
 	case <-c.Done():
 	case <-p.ctx.Done():
-	case <-ctx.Done():
+	}
+	select {
+	case <-c.Done():
+	case <-time.After(time.Second):
 	}
 	c.Kill()
 	readers.Wait()
