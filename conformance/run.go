@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -231,7 +232,7 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 		return nil, err
 	}
 	over = r.target.Transport()
-	revs, err := choose(o.Revisions, found.Speaks)
+	revs, err := choose(o.Revisions, found.Speaks, slices.Collect(maps.Keys(found.Unheard)))
 	if err != nil {
 		var none *RevisionError
 		if errors.As(err, &none) && len(none.Speaks) == 0 {
@@ -244,6 +245,9 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 		return nil, err
 	}
 	rep.Revisions = revs
+	if found.Deaf > 0 {
+		rep.Notes = append(rep.Notes, "Launched for server/discover, the server answered nothing to it, nor to a handshake behind it, in "+found.Deaf.Round(time.Second/10).String()+": it is taken for one that speaks no stateless revision.")
+	}
 	return rep, r.judge(revs, checks, found)
 }
 
@@ -358,22 +362,28 @@ func btoi(b bool) int {
 	return 0
 }
 
-// choose selects from what the target speaks.
-func choose(asked, speaks []string) ([]string, error) {
-	if len(speaks) == 0 {
+// choose selects from what the target speaks, and from those revisions of which
+// that is not known: of an era all that are newer than the newest it speaks.
+func choose(asked, speaks, unheard []string) ([]string, error) {
+	may := slices.DeleteFunc(check.Revisions(), func(rev string) bool { return !slices.Contains(speaks, rev) && !slices.Contains(unheard, rev) })
+	if len(may) == 0 {
 		return nil, &RevisionError{Asked: asked}
 	}
 	switch {
 	case len(asked) == 0:
 		var out []string
-		for i, rev := range speaks {
-			if i == len(speaks)-1 || check.Modern(rev) != check.Modern(speaks[i+1]) {
+		found := map[bool]bool{} // a spoken one, by era
+		for _, rev := range slices.Backward(may) {
+			era := check.Modern(rev)
+			if !found[era] {
 				out = append(out, rev)
 			}
+			found[era] = found[era] || slices.Contains(speaks, rev)
 		}
+		slices.Reverse(out)
 		return out, nil
 	case len(asked) == 1 && asked[0] == "all":
-		return speaks, nil
+		return may, nil
 	}
 	var out []string
 	for _, rev := range check.Revisions() {
@@ -381,7 +391,7 @@ func choose(asked, speaks []string) ([]string, error) {
 			out = append(out, rev)
 		}
 	}
-	missing := slices.DeleteFunc(slices.Clone(asked), func(rev string) bool { return slices.Contains(speaks, rev) })
+	missing := slices.DeleteFunc(slices.Clone(asked), func(rev string) bool { return slices.Contains(may, rev) })
 	if len(missing) > 0 {
 		return nil, &RevisionError{Asked: missing, Speaks: speaks}
 	}
@@ -504,7 +514,7 @@ func (r *runner) judge(revs []string, checks []check.Check, found *check.Explora
 			driving.Go(func() {
 				began := time.Now()
 				traces, err := check.DriveFor(ctx, r.target, check.DriveOptions{
-					Revision: rev, Probes: check.Probes(), Limits: r.o.Limits, Allow: r.o.Allow, Deny: r.o.Deny, Known: r.o.fixtures(), Started: found.Started, Locked: found.Locked,
+					Revision: rev, Probes: check.Probes(), Limits: r.o.Limits, Allow: r.o.Allow, Deny: r.o.Deny, Known: r.o.fixtures(), Started: found.Started, Locked: found.Locked, Unheard: found.Unheard[rev],
 					Progress: func(what string) { r.tell(Progress{Revision: rev, Probe: what}) },
 				}, r.selected(checks, rev), found.Traces)
 				to <- driven{traces, err, time.Since(began)}
@@ -590,7 +600,7 @@ func Judge(recs []*transcript.Recording, o Options) (*result.Report, error) {
 	transports := []catalogue.Transport{catalogue.Stdio, catalogue.HTTP, catalogue.SSE}
 	revs, err := choose(asked, slices.DeleteFunc(check.Revisions(), func(rev string) bool {
 		return !slices.ContainsFunc(transports, func(t catalogue.Transport) bool { return sessions[setting{rev, t}] != nil })
-	}))
+	}), nil)
 	if err != nil {
 		return nil, err
 	}

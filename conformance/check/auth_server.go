@@ -67,9 +67,17 @@ func (e *Endpoint) gives() bool {
 	return len(e.Header) > 0 || err == nil && u.User != nil
 }
 
-// shutOut says why a check cannot look, as the server let nobody in; "" where
-// it did, and for the checks of how it lets clients in.
+// shutOut says why a check cannot look, as the server let nobody in, or answered
+// nothing to the offer of the revision; "" where it did, and for the checks of
+// how it lets clients in where it said that it does not.
 func (k *Check) shutOut(traces []*Trace) string {
+	for _, t := range traces {
+		for _, n := range t.notes(transcript.KindNote, 0) {
+			if waited, ok := strings.CutPrefix(string(n.Data), noteVain); ok {
+				return "whether the server speaks this revision is not known: launched for the offer of it, it answered nothing in " + waited + " (raise --timeout if it starts slowly)"
+			}
+		}
+	}
 	if strings.HasPrefix(k.ID, "auth-") || k.ID == "http-authenticated" {
 		return ""
 	}

@@ -27,6 +27,21 @@ type Exploration struct {
 	Traces   []*Trace // one session for each version that was offered
 	// Started is the longest that a process took to its first answer.
 	Started time.Duration
+	// Unheard are revisions at whose offer a new process answered nothing at all,
+	// with how long it was waited for: it may speak them and start slowly.
+	Unheard map[string]time.Duration
+	// Deaf is how long a server that speaks stateful revisions, and starts fast,
+	// answered nothing to discovery nor to a handshake behind it; else 0. It is
+	// taken for one that speaks no stateless revision.
+	Deaf time.Duration
+}
+
+// unheard keeps that a new process answered nothing to the offer of a revision.
+func (x *Exploration) unheard(rev string, waited time.Duration) {
+	if x.Unheard == nil {
+		x.Unheard = map[string]time.Duration{}
+	}
+	x.Unheard[rev] = waited
 }
 
 // Profiles of the sessions of an exploration.
@@ -51,16 +66,19 @@ const modernHint = 3 * time.Second
 func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error) {
 	x := &Exploration{}
 	began := time.Now()
+	slow := false // a process that was launched for an offer answered nothing
 	legacyRevs := slices.DeleteFunc(Revisions(), Modern)
 	slices.Reverse(legacyRevs)
 	for i, version := range slices.Concat(legacyRevs, unknownVersions) {
 		if i > 0 && (!x.Answered || x.Locked) {
 			break // it is silent or gone: offering more would only take time
 		}
-		s, err := Open(ctx, l, SessionOptions{Profile: profileOffer, Revision: version, Limits: limits, Started: x.Started})
+		launched := time.Now()
+		s, err := Open(ctx, l, SessionOptions{Profile: profileOffer, Revision: version, Limits: limits, Started: x.Started, Unstarted: slow})
 		if err != nil {
 			return nil, err
 		}
+		s.opening = i > 0 && !slow
 		s.Step("offer")
 		f := s.Ask("initialize", s.Hello(version))
 		replied := func() bool { return s.isSettled(f) || s.trace.handshake(f, version) != nil }
@@ -82,10 +100,17 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 		if s.AnswerTo(f).OK() {
 			s.Tell("notifications/initialized", "")
 		}
+		waited := time.Since(launched)
 		t := s.Close()
 		r := t.handshake(f, version)
 		if r != nil && r.claims && slices.Contains(revisions, version) {
 			x.Speaks = append(x.Speaks, version)
+		}
+		if i > 0 && r == nil && t.unheard() {
+			slow = true
+			if slices.Contains(revisions, version) {
+				x.unheard(version, waited)
+			}
 		}
 		x.Answered = x.Answered || s.hasAnswered() || r != nil
 		x.Started = max(x.Started, t.started())
@@ -97,6 +122,12 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 	}
 	if x.Silent {
 		return x, ctx.Err()
+	}
+	for _, v := range x.Named() { // it speaks what it names to other offers
+		if rev, _ := wire.Raw(v).Str(); x.Unheard[rev] > 0 {
+			x.Speaks = append(x.Speaks, rev)
+			delete(x.Unheard, rev)
+		}
 	}
 	start := time.Since(began)
 
@@ -110,7 +141,21 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 	if x.Answered {
 		wait = min(wait, 3*time.Second+start)
 	}
-	s.wait(wait, func() bool { return s.isSettled(f) || s.trace.discovery(f) != nil })
+	replied := func() bool { return s.isSettled(f) || s.trace.discovery(f) != nil }
+	if !s.wait(wait, replied) && !s.hasAnswered() && s.Lost() == "" {
+		// It may not have started yet, or hear nothing before a handshake.
+		s.Step("handshake")
+		h := s.Ask("initialize", s.Hello(legacyRevs[0]))
+		s.wait(max(s.limits.Start-wait, s.limits.Short), func() bool { return replied() || s.answered || s.isSettled(h) })
+		if s.wait(s.limits.Short, replied); !s.hasAnswered() && s.Lost() == "" {
+			waited := time.Since(s.began)
+			if len(x.Speaks) == 0 || 3*x.Started > s.limits.Start {
+				x.unheard(firstModern, waited)
+			} else {
+				x.Deaf = waited
+			}
+		}
+	}
 	var r *stance
 	s.View(func(t *Trace) { r = t.discovery(f) })
 	if r != nil {
@@ -146,6 +191,20 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 	slices.Sort(x.Speaks)
 	x.Speaks = slices.Compact(x.Speaks)
 	return x, ctx.Err()
+}
+
+// unheard reports whether a server ran, and answered nothing until the session
+// was given up.
+func (t *Trace) unheard() bool {
+	if t.unstarted() == "" && !t.noted(noteHung) && !t.noted(noteStalled) {
+		return false
+	}
+	for f := range t.visit(t.sent) {
+		if t.Answer(f) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // locked reports whether HTTP answered the first request of a session by asking

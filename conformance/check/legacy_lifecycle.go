@@ -283,14 +283,19 @@ func legacyLifecycleChecks() []Check {
 			ID: "version-counter-latest", Title: "an unknown version is answered with the newest one the server speaks", Layer: Protocol,
 			Requirements: []string{"legacy/version-server-counter-latest"},
 			Judge: func(c *Case) {
-				newest := ""
+				newest, heard := "", map[string]bool{}
 				c.offers(func(offered, got string, a *Frame) {
+					heard[offered] = true
 					if offered == got && slices.Contains(revisions, got) && (newest == "" || AtLeast(got, newest)) {
 						newest = got
 					}
 				})
 				c.offers(func(offered, got string, a *Frame) {
-					if newest != "" && a.OK() && !slices.Contains(revisions, offered) && got != offered {
+					switch {
+					case newest == "" || !a.OK() || slices.Contains(revisions, offered) || got == offered:
+					case !heard[got] && slices.Contains(revisions, got) && AtLeast(got, newest):
+						c.Blocked("the server did not answer the offer of " + got + ", which it names as its newest")
+					default:
 						c.want(a, got == newest, newest, got)
 					}
 				})
@@ -344,9 +349,15 @@ var clientFeatures = map[string]string{
 	"tasks/get": "tasks", "tasks/result": "tasks", "tasks/list": "tasks", "tasks/cancel": "tasks",
 }
 
+// offered are the sessions that offered versions: others only try whether the
+// server runs by one.
+func (c *Case) offered() []*Trace {
+	return slices.DeleteFunc(slices.Clone(c.Offers), func(t *Trace) bool { return t.Profile == profileDiscover })
+}
+
 // offers calls fn for the answer to each version that was offered.
 func (c *Case) offers(fn func(offered, got string, a *Frame)) {
-	for _, t := range c.Offers {
+	for _, t := range c.offered() {
 		for req := range t.visit(t.sent) {
 			if req.Method != "initialize" {
 				continue

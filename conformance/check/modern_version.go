@@ -416,7 +416,7 @@ func modernVersionChecks() []Check {
 // agreed visits the results that initialize had when the target was asked what
 // it speaks, with the version that each of them names.
 func (c *Case) agreed(visit func(a *Frame, version string)) {
-	for _, t := range c.Offers {
+	for _, t := range c.offered() {
 		for req := range t.visit(t.sent) {
 			if a := t.Answer(req); req.Method == "initialize" && req.meta(metaVersion) == nil && a.OK() {
 				visit(a, plain(a.Result.Get("protocolVersion")))
@@ -488,7 +488,7 @@ func (c *Case) extensions(visit func(f *Frame, key string, settings wire.Raw)) {
 // accepted none.
 func (c *Case) handshakes(visit func(req *Frame)) {
 	var offers []*Frame
-	for _, t := range c.Offers {
+	for _, t := range c.offered() {
 		for req := range t.visit(t.sent) {
 			if req.Method != "initialize" || req.meta(metaVersion) != nil {
 				continue

@@ -164,6 +164,9 @@ type DriveOptions struct {
 	// Locked says that the target lets nobody in: only what needs no session is
 	// tried.
 	Locked bool
+	// Unheard is how long the target answered nothing to the offer of the
+	// revision, where it did not, as Explore found: nothing is tried then.
+	Unheard time.Duration
 	// Progress is told what is done next; nil is fine.
 	Progress func(what string)
 }
@@ -234,6 +237,10 @@ func newRun(ctx context.Context, l Target, o *DriveOptions) *run {
 
 // probes runs probes, each in a session of its profile.
 func (r *run) probes(probes []Probe) {
+	if r.opts.Unheard > 0 {
+		r.giveUp(noteVain + r.opts.Unheard.Round(time.Second/10).String())
+		return
+	}
 	for _, profile := range []string{Main, Declared, Full, Bare} {
 		for _, rough := range []bool{false, true} {
 			for i := range probes {

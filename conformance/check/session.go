@@ -120,6 +120,7 @@ const (
 	noteRefused   = "refused "   // + why: nobody listens at the address of the server any more
 	noteLocked    = "locked"     // over HTTP the server lets nobody in without credentials
 	noteUnstarted = "unstarted " // + duration: it answered nothing since its launch, in all the time for a start
+	noteVain      = "in vain "   // + duration: the same, to the offer of the revision, for which the session stands
 	noteUnended   = "unended"    // the newline of the next line came long after the rest of it
 	noteUnsent    = "unsent "    // + method: why: it hung or ended the server before and was not sent again
 
