@@ -99,6 +99,10 @@ func (id *ID) UnmarshalJSON(b []byte) error {
 // DecodeJSON reads a string or an integer (1.0 and 1e2 are integers, and keep
 // their spelling). A null, a fraction or any other value is a *wire.Error.
 func (id *ID) DecodeJSON(d *wire.Dec) error {
+	if n, ok := d.ShortInt(); ok {
+		*id = NewID(n)
+		return nil
+	}
 	switch k := d.Kind(); k {
 	case wire.KindString, wire.KindNumber:
 	default:

@@ -437,20 +437,8 @@ func (d *Dec) number(what string) (lit []byte, plain bool, err error) {
 
 // Int reads an integer: any int64 written without fraction and exponent, or up to 2^53 either way as in 1.0 and 1e2.
 func (d *Dec) Int() (int64, error) {
-	b, i := d.b, d.i
-	if i >= 0 && i < len(b) && b[i]-'1' < 9 {
-		v := int64(b[i] - '0')
-		for k := i + 1; k < len(b) && k < i+18; k++ {
-			if c := b[k] - '0'; c < 10 {
-				v = v*10 + int64(c)
-				continue
-			}
-			if c := b[k]; c == '.' || c|0x20 == 'e' {
-				break
-			}
-			d.i = k
-			return v, nil
-		}
+	if v, ok := d.ShortInt(); ok {
+		return v, nil
 	}
 	s, plain, err := d.number("an integer")
 	if err != nil {
@@ -464,6 +452,24 @@ func (d *Dec) Int() (int64, error) {
 		return 0, d.error(ErrRange, d.i-len(s), cut(s)+" is out of range for an integer", "")
 	}
 	return v, nil
+}
+
+// ShortInt reads a number of at most 18 digits and nothing else, as nearly all integers are written; 0 is not among them.
+// Anything else is left in its place, with ok false.
+func (d *Dec) ShortInt() (v int64, ok bool) {
+	b, i := d.b, ws(d.b, d.i)
+	if i >= len(b) || b[i]-'1' >= 9 {
+		return 0, false
+	}
+	k := i
+	for ; k < len(b) && k < i+18 && b[k]-'0' < 10; k++ {
+		v = v*10 + int64(b[k]-'0')
+	}
+	if k < len(b) && (b[k]-'0' < 10 || b[k] == '.' || b[k]|0x20 == 'e') {
+		return 0, false
+	}
+	d.i = k
+	return v, true
 }
 
 // Float reads a number. The sign of -0 is kept; a number too large for a float64 is an error.

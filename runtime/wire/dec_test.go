@@ -3,6 +3,7 @@ package wire_test
 import (
 	"errors"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -180,6 +181,27 @@ func TestLoneSurrogate(t *testing.T) {
 	x = CallToolParams{}
 	require.NoError(t, wire.Decode([]byte(`{"name":"a","b\ud800":1}`), wire.Options{Lenient: true}, &x))
 	require.Equal(t, "b\ufffd", x.Extra[0].Name)
+}
+
+func TestShortInt(t *testing.T) {
+	for _, in := range []string{"1", "10", "999999999999999999"} {
+		for _, in := range append(spaced(in), in+",", in+"]", in+"}") {
+			var d wire.Dec
+			d.Reset([]byte(in), wire.Options{})
+			got, ok := d.ShortInt()
+			require.True(t, ok, in)
+			want, err := strconv.ParseInt(strings.Trim(in, " \n\r\t,]}"), 10, 64)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	}
+	for _, in := range []string{"", " ", "0", "-1", "01", "1.0", "1.", "1e2", "1E2", "1000000000000000000", `"1"`, "null", "{}"} {
+		var d wire.Dec
+		d.Reset([]byte(in), wire.Options{})
+		_, ok := d.ShortInt()
+		require.False(t, ok, in)
+		require.Zero(t, d.Pos(), "it stays in its place")
+	}
 }
 
 func TestInt(t *testing.T) {
