@@ -276,8 +276,9 @@ func (c *Conn) Service() *Service {
 		return nil
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.service()
+	s := c.service()
+	c.mu.Unlock()
+	return s
 }
 
 func (c *Conn) service() *Service {

@@ -31,9 +31,6 @@ func (e *earlyCancels) add(id ID, reason string) {
 
 // take forgets the cancellation of a request and returns its reason.
 func (e *earlyCancels) take(id ID) (reason string, ok bool) {
-	if e == nil {
-		return "", false
-	}
 	if reason, ok = e.reasons[id]; !ok {
 		return "", false
 	}

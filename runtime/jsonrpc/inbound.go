@@ -206,14 +206,12 @@ func (in *inbound) cancel(reason string) {
 // From here on nothing else is sent for the message.
 func (in *inbound) finish() bool {
 	in.sending.Lock()
-	defer in.sending.Unlock()
 	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.finished {
-		return false
-	}
+	may := !in.finished && !in.canceled
 	in.finished = true
-	return !in.canceled
+	in.mu.Unlock()
+	in.sending.Unlock()
+	return may
 }
 
 // tell remembers an error that the peer itself answered with.
@@ -319,6 +317,9 @@ type requests struct {
 func (r *requests) get(id ID) *inbound {
 	if r.one != nil && r.one.id == id {
 		return r.one
+	}
+	if r.more == nil {
+		return nil
 	}
 	return r.more[id]
 }

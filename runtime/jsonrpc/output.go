@@ -19,6 +19,14 @@ const scanned = 64 << 10
 // begins something else. at is the path of v in b. A nil v means that b is looked at
 // as a whole.
 func checkOutput(b []byte, at string, v any) error {
+	if x, ok := v.(interface{ Validate() error }); ok && x.Validate() == nil {
+		return nil
+	}
+	return lookAt(b, at, v)
+}
+
+// lookAt is checkOutput for what is not simply right.
+func lookAt(b []byte, at string, v any) error {
 	if v == nil {
 		return checkRaw(b)
 	}

@@ -149,7 +149,7 @@ func (c *Conn) message(ctx context.Context, ex Exchange, data []byte, header map
 		in, e := c.request(ctx, ex, env)
 		s.env = envelope{}
 		scratches.Put(s)
-		c.handleAt(at, e, in)
+		c.handle(e, in, at)
 		return
 	case hasVersion | hasMethod | hasParams, hasVersion | hasMethod:
 		c.notification(ex, env)
@@ -513,7 +513,7 @@ func (c *Conn) examine(ctx context.Context, ex Exchange, env *envelope, first er
 			c.notification(ex, again)
 		} else {
 			in, e := c.request(ctx, ex, again)
-			c.handleAt(env.place, e, in)
+			c.handle(e, in, env.place)
 		}
 		return
 	}
@@ -567,39 +567,17 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 	if env.svc == nil {
 		env.svc = c.choose(env)
 	}
+	if !c.usual(env) && !c.admitted(ex, env) {
+		return nil, nil
+	}
 	svc := env.svc
-	if !c.answers(env) {
-		c.ev.note(Event{Kind: RefusedRequest, Method: env.method, ID: env.id, Err: &DirectionError{env.method, svc.o.Revision, ServerSide}}, env.data)
-		c.finishExchange(ex)
-		return nil, nil
-	}
-	if env.id.tooLong() {
-		c.ev.note(Event{Kind: InvalidMessage, Method: env.method, Err: errLongID}, env.data)
-		c.refuse(ex, env, Errorf(CodeInvalidRequest, "%w", errLongID))
-		return nil, nil
-	}
-	if err := c.admit(env); err != nil {
-		c.ev.note(Event{Kind: RefusedRequest, Method: env.method, ID: env.id, Err: err}, env.data)
-		c.refuse(ex, env, err)
-		return nil, nil
-	}
-	if svc == nil {
-		c.refuse(ex, env, methodNotFound(env.method))
-		return nil, nil
-	}
 	in := &inbound{parent: ctx, c: c, svc: svc, ex: ex, id: env.id, method: env.method, header: env.header, data: env.data}
 	if env.method == methodListen && svc.rules.Listen && svc.o.Side == ServerSide && svc.o.Relay == nil {
 		in.listen = &listenStream{in: in} // from the start, for whoever cancels it
 		in.method = methodListen          // which no message holds: the request lasts
 	}
 	if err := c.register(in); err != nil {
-		c.uninitialized(in)
-		kind := RefusedRequest
-		if err.Code == CodeInvalidRequest {
-			kind = DuplicateRequest
-		}
-		c.ev.note(Event{Kind: kind, Method: env.method, ID: env.id, Err: err}, env.data)
-		c.refuse(ex, env, err)
+		c.unregistered(ex, env, in, err)
 		return nil, nil
 	}
 	var e *entry
@@ -611,30 +589,70 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 		e, err = c.prepare(in, env)
 	}
 	if err != nil {
-		c.uninitialized(in)
-		in.inline = c.side == ClientSide
-		buf := getBuf()
-		buf.b = AppendError(buf.b, in.id, false, err)
-		c.end(in, buf, err.Code)
+		c.unprepared(in, err)
 		return nil, nil
 	}
 	return in, e
 }
 
-// handleAt handles a request, if there is one to handle.
-func (c *Conn) handleAt(at place, e *entry, in *inbound) {
+// usual reports whether a request is one of those that admitted lets through: most
+// are, and that is quickly seen.
+func (c *Conn) usual(env *envelope) bool {
+	return env.svc != nil && c.side == ServerSide && c.State() == Ready && env.method != methodInitialize && !env.id.tooLong()
+}
+
+// admitted reports whether a request is one that this side answers now. It
+// answers the request itself when it is not.
+func (c *Conn) admitted(ex Exchange, env *envelope) bool {
+	if !c.answers(env) {
+		c.ev.note(Event{Kind: RefusedRequest, Method: env.method, ID: env.id, Err: &DirectionError{env.method, env.svc.o.Revision, ServerSide}}, env.data)
+		c.finishExchange(ex)
+		return false
+	}
+	if env.id.tooLong() {
+		c.ev.note(Event{Kind: InvalidMessage, Method: env.method, Err: errLongID}, env.data)
+		c.refuse(ex, env, Errorf(CodeInvalidRequest, "%w", errLongID))
+		return false
+	}
+	if err := c.admit(env); err != nil {
+		c.ev.note(Event{Kind: RefusedRequest, Method: env.method, ID: env.id, Err: err}, env.data)
+		c.refuse(ex, env, err)
+		return false
+	}
+	if env.svc == nil {
+		c.refuse(ex, env, methodNotFound(env.method))
+		return false
+	}
+	return true
+}
+
+// unregistered refuses a request that there is no place for.
+func (c *Conn) unregistered(ex Exchange, env *envelope, in *inbound, err *Error) {
+	c.uninitialized(in)
+	kind := RefusedRequest
+	if err.Code == CodeInvalidRequest {
+		kind = DuplicateRequest
+	}
+	c.ev.note(Event{Kind: kind, Method: env.method, ID: env.id, Err: err}, env.data)
+	c.refuse(ex, env, err)
+}
+
+// unprepared answers a request that does not get to its handler.
+func (c *Conn) unprepared(in *inbound, err *Error) {
+	c.uninitialized(in)
+	in.inline = c.side == ClientSide
+	buf := getBuf()
+	buf.b = AppendError(buf.b, in.id, false, err)
+	c.end(in, buf, err.Code)
+}
+
+// handle runs the handler of a request, if there is one to handle, here or on a
+// goroutine of its own.
+func (c *Conn) handle(e *entry, in *inbound, at place) {
 	switch {
 	case in == nil:
 	case at == aside:
-		go c.handle(e, in)
-	default:
-		c.handle(e, in)
-	}
-}
-
-// handle runs the handler of a request, here or on a goroutine of its own.
-func (c *Conn) handle(e *entry, in *inbound) {
-	switch {
+		go c.handle(e, in, alone)
 	case in.listen != nil:
 		in.listen.start()
 	case e == relayEntry && in.method == methodListen: // it lasts, and whoever read it has to see the end of it
@@ -722,33 +740,40 @@ func (c *Conn) admit(env *envelope) *Error {
 
 // register counts a request among the running ones.
 func (c *Conn) register(in *inbound) *Error {
-	limit := c.o.maxInFlight()
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.inflight.get(in.id) != nil {
+		c.mu.Unlock()
 		return Errorf(CodeInvalidRequest, "id %s is in use by a request that is still running", clip(in.id.String(), maxEcho))
 	}
 	// Those whose answer waits to be written count as well.
-	switch n := int(c.handling.Load()); {
-	case n < limit:
-	case !in.svc.pings(in.method), in.svc.o.Relay != nil && n >= 2*limit: // a relay's pings wait for somebody
-		return &Error{Code: CodeOverloaded, Message: "too many requests in flight", Data: overloadData}
+	if n, limit := int(c.handling.Load()), c.o.maxInFlight(); n >= limit &&
+		(!in.svc.pings(in.method) || in.svc.o.Relay != nil && n >= 2*limit) { // a relay's pings wait for somebody
+		c.mu.Unlock()
+		return overloaded("too many requests in flight")
 	}
 	if c.side == ClientSide {
 		if c.own == nil {
 			c.own = new(calling)
 		}
 		if c.own.asked > 0 && c.own.asked+len(in.data) > maxAsked {
-			return &Error{Code: CodeOverloaded, Message: "too many bytes of requests in flight", Data: overloadData}
+			c.mu.Unlock()
+			return overloaded("too many bytes of requests in flight")
 		}
 		c.own.asked += len(in.data)
 	}
 	c.inflight.add(in)
 	c.handling.Add(1)
-	if reason, ok := c.early.take(in.id); ok && in.method != methodInitialize {
-		in.cancel(reason) // nobody waits for its context yet
+	if c.early != nil {
+		if reason, ok := c.early.take(in.id); ok && in.method != methodInitialize {
+			in.cancel(reason) // nobody waits for its context yet
+		}
 	}
+	c.mu.Unlock()
 	return nil
+}
+
+func overloaded(why string) *Error {
+	return &Error{Code: CodeOverloaded, Message: why, Data: overloadData}
 }
 
 var overloadData = wire.Raw(fmt.Sprintf(`{"retryAfterMs":%d}`, overloadRetryMillis))
@@ -804,19 +829,9 @@ func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
 	} else if e.required {
 		return nil, Errorf(CodeInvalidParams, "%s: params are required", in.method)
 	}
-	if in.method == methodSetLevel && !svc.rules.Stateless && svc.o.Side == ServerSide {
-		// server/utilities/logging: an unknown level is invalid params.
-		level := wire.Raw(in.data).Get("params").Get("level")
-		if s, ok := level.Str(); ok && levelRank(s) < 0 {
-			return nil, Errorf(CodeInvalidParams, "params.level: no such log level: %s", clip(s, maxEcho))
-		}
-	}
-	if in.method == methodSubscribe && !svc.rules.Stateless && c.side == ServerSide {
-		// Here, so that the handler does not begin what would not be kept.
-		if uri, ok := wire.Raw(in.data).Get("params").Get("uri").Str(); ok {
-			if err := c.subscribable(uri); err != nil {
-				return nil, err
-			}
+	if e.check != nil {
+		if err := e.check(in); err != nil {
+			return nil, err
 		}
 	}
 	if stateless {
@@ -833,6 +848,26 @@ func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
 		}
 	}
 	return e, nil
+}
+
+// checks are what the revisions with sessions ask of the params of a request
+// before its handler gets them.
+var checks = map[string]func(*inbound) *Error{
+	// server/utilities/logging: an unknown level is invalid params.
+	methodSetLevel: func(in *inbound) *Error {
+		level := wire.Raw(in.data).Get("params").Get("level")
+		if s, ok := level.Str(); ok && levelRank(s) < 0 {
+			return Errorf(CodeInvalidParams, "params.level: no such log level: %s", clip(s, maxEcho))
+		}
+		return nil
+	},
+	// Here, so that the handler does not begin what would not be kept.
+	methodSubscribe: func(in *inbound) *Error {
+		if uri, ok := wire.Raw(in.data).Get("params").Get("uri").Str(); ok {
+			return in.c.subscribable(uri)
+		}
+		return nil
+	},
 }
 
 // prepareSafely is prepareListen with what the user's AllowURI may do: panic,
@@ -970,14 +1005,20 @@ func putBuf(buf *buffer) {
 	}
 }
 
-// run runs a handler and answers with what it returns, whatever it does.
+// run runs a handler and answers with what it returns, whatever it does. Methods
+// of an error that the handler made run in here as well: a nil pointer in an
+// error is common.
 func (c *Conn) run(e *entry, in *inbound) {
 	buf := getBuf()
 	var code int64
 	returned := false
 	defer func() {
-		if !returned { // it ended its goroutine (a test's FailNow does)
-			code = c.fail(in, buf, c.panicked(in, errGoexit))
+		if !returned {
+			v := recover()
+			if v == nil { // it ended its goroutine (a test's FailNow does)
+				v = errGoexit
+			}
+			code = c.fail(in, buf, c.panicked(in, v))
 		}
 		c.end(in, buf, code)
 	}()
@@ -988,14 +1029,8 @@ func (c *Conn) run(e *entry, in *inbound) {
 var errGoexit = errors.New("the handler called runtime.Goexit")
 
 // answer calls the handler and writes the answer into buf. It returns the
-// code of the error that it holds, 0 for none. Methods of an error that the
-// handler made run in here as well: a nil pointer in an error is common.
+// code of the error that it holds, 0 for none.
 func (c *Conn) answer(e *entry, in *inbound, buf *buffer) (code int64) {
-	defer func() {
-		if v := recover(); v != nil {
-			code = c.fail(in, buf, c.panicked(in, v))
-		}
-	}()
 	if e == relayEntry {
 		return c.relayRequest(in, buf)
 	}
@@ -1004,44 +1039,59 @@ func (c *Conn) answer(e *entry, in *inbound, buf *buffer) (code int64) {
 	out = append(out, `,"result":`...)
 	start := len(out)
 	out, err := in.enter(e, out)
-	if err != nil && in.method == methodCallTool && in.svc.rules.ToolInputErrors {
-		if ae := argumentError(err); ae != nil {
-			out, err = in.svc.toolFailed(out[:start], ae.Error()), nil
-		}
-	}
-	if s, ok := errors.AsType[*TextStream](err); ok && s != nil {
-		if _, can := in.ex.(Streamer); can {
-			in.stream = s
-			buf.b = out[:start]
-			return 0
-		}
-		w := appender{out[:start]}
-		broken, _ := s.write(c.ctx, &w, in.svc.before())
-		c.closeStream(in, s)
-		if out, err = w.b, nil; broken != nil {
-			c.hidden(in, broken)
-		}
-	}
 	if err != nil {
-		if re, ok := errors.AsType[ResultError](err); !ok {
-		} else if e := in.mayAsk(re); e != nil {
-			err = e
-		} else {
-			out = re.AppendJSON(out[:start])
-			if err = badResult(out[start:], re); err == nil && in.svc.info != nil {
-				out = addMeta(out, start, metaServerInfo, in.svc.info, false)
-			}
-		}
+		out, err = c.answerTo(in, out, start, err)
 	}
-	if err != nil {
-		buf.b = out
+	buf.b = out
+	switch {
+	case err != nil:
 		return c.fail(in, buf, err)
+	case in.stream != nil: // which writes the rest
+		return 0
 	}
 	buf.b = append(out, '}')
 	if in.method == methodInitialize {
 		c.initialized(in)
 	}
 	return 0
+}
+
+// answerTo puts the result that an error of a handler stands for at out[start:],
+// or returns the error.
+func (c *Conn) answerTo(in *inbound, out []byte, start int, err error) ([]byte, error) {
+	if in.method == methodCallTool && in.svc.rules.ToolInputErrors {
+		if ae := argumentError(err); ae != nil {
+			return in.svc.toolFailed(out[:start], ae.Error()), nil
+		}
+	}
+	if s, ok := errors.AsType[*TextStream](err); ok && s != nil {
+		if _, can := in.ex.(Streamer); can {
+			in.stream = s
+			return out[:start], nil
+		}
+		w := appender{out[:start]}
+		broken, _ := s.write(c.ctx, &w, in.svc.before())
+		c.closeStream(in, s)
+		if broken != nil {
+			c.hidden(in, broken)
+		}
+		return w.b, nil
+	}
+	re, ok := errors.AsType[ResultError](err)
+	if !ok {
+		return out, err
+	}
+	if e := in.mayAsk(re); e != nil {
+		return out, e
+	}
+	out = re.AppendJSON(out[:start])
+	if err := badResult(out[start:], re); err != nil {
+		return out, err
+	}
+	if in.svc.info != nil {
+		out = addMeta(out, start, metaServerInfo, in.svc.info, false)
+	}
+	return out, nil
 }
 
 // hidden tells of an error that the peer does not get to see.
@@ -1222,14 +1272,14 @@ func (c *Conn) end(in *inbound, buf *buffer, code int64) {
 		c.handled()
 	}()
 	var err error
-	if in.stream != nil && send {
-		err = c.stream(ctx, in.ex.(Streamer), in, in.stream, buf.b)
-	} else {
-		if in.stream != nil {
-			f = Frame{}
-			c.closeStream(in, in.stream)
-		}
+	switch {
+	case in.stream == nil:
 		err = in.ex.Reply(ctx, f)
+	case send:
+		err = c.stream(ctx, in.ex.(Streamer), in, in.stream, buf.b)
+	default:
+		c.closeStream(in, in.stream)
+		err = in.ex.Reply(ctx, Frame{})
 	}
 	if err != nil && send {
 		c.ev.note(Event{Kind: DroppedAnswer, Method: in.method, ID: in.id, Err: err}, nil)

@@ -54,12 +54,21 @@ func (p *Peek) MaySayItAll() bool {
 		if i < 0 {
 			break
 		}
-		if i > 0 && rest[i-1] == '\\' || bytes.HasSuffix(rest[:i+1], []byte(metaPrefix)) {
+		if bytes.HasSuffix(rest[:i+1], []byte(metaPrefix)) {
 			return true
 		}
 		rest = rest[i+1:]
 	}
-	return bytes.Contains(p.Data, []byte(`\u`))
+	for rest := p.Data; ; {
+		i := bytes.IndexByte(rest, '\\')
+		if i < 0 || i+1 == len(rest) {
+			return false
+		}
+		if c := rest[i+1]; c == 'u' || c == '/' {
+			return true
+		}
+		rest = rest[i+2:]
+	}
 }
 
 // SaysItAll reports whether a message carries its own version or capabilities in
@@ -211,6 +220,7 @@ type entry struct {
 	required bool     // params are
 	declares []string // capabilities that the client has to declare with the request (stateless revisions)
 	blocking bool
+	check    func(*inbound) *Error // what the revision asks of the params besides, nil for nothing
 	decode   func(d *wire.Dec) (any, error)
 	call     func(ctx context.Context, params any, out []byte) ([]byte, error) // requests
 	invoke   func(ctx context.Context, params any) (wire.Appender, error)      // requests, of local connections
@@ -428,6 +438,9 @@ func (s *Service) register(method string) *entry {
 				e.declares = append(e.declares, bare)
 			}
 		}
+	}
+	if !s.rules.Stateless && s.o.Side == ServerSide {
+		e.check = checks[method]
 	}
 	s.entries[method] = e
 	return e
