@@ -244,7 +244,7 @@ func Run(ctx context.Context, t Target, o Options) (*result.Report, error) {
 	if err := o.anyIn(checks, revs, over); err != nil {
 		return nil, err
 	}
-	rep.Revisions = revs
+	rep.Revisions, rep.Locked = revs, found.Locked
 	if found.Deaf > 0 {
 		rep.Notes = append(rep.Notes, "Launched for server/discover, the server answered nothing to it, nor to a handshake behind it, in "+found.Deaf.Round(time.Second/10).String()+": it is taken for one that speaks no stateless revision.")
 	}
@@ -521,10 +521,7 @@ func (r *runner) judge(revs []string, checks []check.Check, found *check.Explora
 			})
 		}
 		d := <-done[i]
-		if r.rep.Times == nil {
-			r.rep.Times = map[string]time.Duration{}
-		}
-		r.rep.Times[rev] = d.took
+		r.rep.Spent(result.Setting{Revision: rev, Transport: string(r.target.Transport())}, d.took)
 		if err := errors.Join(d.err, r.save(d.traces...)); err != nil {
 			return err
 		}
@@ -552,17 +549,25 @@ func (r *runner) verdicts(rev string, over catalogue.Transport, checks []check.C
 	if r.rep.Target.Name == "" {
 		r.rep.Target.Name, r.rep.Target.Version = r.o.Redact.Text(check.Name(facts.Info, "name")), r.o.Redact.Text(check.Name(facts.Info, "version"))
 	}
+	selected := map[string]*check.Check{}
+	for i := range checks {
+		if ok, err := r.o.Judges(&checks[i], rev, over); err != nil {
+			return err
+		} else if ok {
+			selected[checks[i].ID] = &checks[i]
+		}
+	}
 	for i := range checks {
 		k := &checks[i]
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		if ok, err := r.o.Judges(k, rev, over); err != nil {
-			return err
-		} else if !ok {
+		if selected[k.ID] == nil {
 			continue
 		}
-		v := k.Verdict(rev, over, facts, traces, offers)
+		one := *k
+		one.Beside = func(id string) *check.Check { return selected[id] }
+		v := one.Verdict(rev, over, facts, traces, offers)
 		r.o.Redact.Check(&v)
 		r.rep.Results = append(r.rep.Results, v)
 		r.tell(Progress{Revision: rev, Check: &v})

@@ -237,6 +237,11 @@ func TestMutants(t *testing.T) {
 						t.Logf("ALSO %q: {%q} %s: want %s, got %s; %s\n%s", f.Name, id, g.Verdict, g.Expected, g.Observed, g.Reason, frames(g))
 					}
 				}
+				for _, id := range f.Also {
+					if _, told := got[id]; !told && *all {
+						t.Logf("STALE %q: %q does not name it", f.Name, id)
+					}
+				}
 				if !caught {
 					t.Logf("NOTSEEN %q by %v: %v", f.Name, slices.Sorted(maps.Keys(checks)), slices.Sorted(maps.Keys(got)))
 				}

@@ -50,6 +50,9 @@ type Check struct {
 	Needs []string
 	// Judge looks at the recordings and says what it found through the case.
 	Judge func(c *Case)
+	// Beside finds another check that judges too, by its id; nil is none. What one
+	// that looks more closely tells of is not told by this one again.
+	Beside func(id string) *Check
 }
 
 // Bound returns the requirements of the check that hold in a revision over a
@@ -148,6 +151,10 @@ type Case struct {
 	reason   string
 	looked   []*Step // that Judge asked for
 	guessed  bool    // what the server declares is not in a recording of others, yet Judge asked
+
+	others map[string]map[*Frame]bool // what other checks find fault with, by their ids
+	alone  bool                       // judged to see that: it asks no others
+	at     map[*Frame]bool            // what it finds fault with; nil where nobody asks
 }
 
 type finding struct {
@@ -215,6 +222,9 @@ func (c *Case) found(f finding) {
 		return
 	}
 	c.findings++
+	if c.at != nil && !f.mild {
+		c.at[f.frame] = true
+	}
 	if c.first == nil {
 		c.first = &f
 	}
@@ -468,24 +478,30 @@ func (k *Check) Verdict(rev string, t catalogue.Transport, facts *Facts, traces,
 	}
 	out.Describe()
 	c := &Case{Check: k, Revision: rev, Transport: t, Facts: facts, traces: traces, Offers: offers}
+	if c.judge(&out); out.Verdict == "" {
+		c.conclude(&out)
+	}
+	return out
+}
+
+// judge runs the check; a verdict is set where it could not.
+func (c *Case) judge(out *result.Check) {
 	defer func() {
 		if p := recover(); p != nil {
 			out.Verdict, out.Reason = result.Error, fmt.Sprintf("the check itself failed: %v", p)
 		}
 	}()
-	if why := k.shutOut(traces); why != "" {
+	if why := c.Check.shutOut(c.traces); why != "" {
 		out.Verdict, out.Reason = result.Blocked, why
-		return out
+		return
 	}
-	for _, need := range k.Needs {
-		if facts.Known() && !facts.Has(need) {
+	for _, need := range c.Check.Needs {
+		if c.Facts.Known() && !c.Facts.Has(need) {
 			out.Verdict, out.Reason = result.NotApplicable, "the server does not declare "+need
-			return out
+			return
 		}
 	}
-	k.Judge(c)
-	c.conclude(&out)
-	return out
+	c.Check.Judge(c)
 }
 
 func (c *Case) conclude(out *result.Check) {

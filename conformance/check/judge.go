@@ -189,7 +189,7 @@ func (c *Case) FitsResult(f *Frame, method string) {
 	if c.Modern() && result.Kind() == wire.KindObject {
 		result = c.mended(result)
 	}
-	c.fits(f, c.protocol().Result(method, result), "a result as "+method+" has it")
+	c.fits(f, method, c.protocol().Result(method, result), "a result as "+method+" has it")
 }
 
 // mended is a result of a stateless revision with what each of them carries.
@@ -211,11 +211,18 @@ func (c *Case) FitsMessage(f *Frame) {
 	if f.Trace.NoSchema {
 		return
 	}
-	c.fits(f, c.protocol().Message(f.Method, f.Value), "a message as "+f.Method+" has it")
+	c.fits(f, f.Method, c.protocol().Message(f.Method, f.Value), "a message as "+f.Method+" has it")
 }
 
-func (c *Case) fits(f *Frame, err error, expected string) {
+// fits tells what a schema has against a message, or a part of one, but for
+// what checks that look more closely at the message tell of.
+func (c *Case) fits(f *Frame, method string, err error, expected string) {
 	v, broken := err.(*validate.Violation)
+	if broken {
+		if v = c.ownFault(f, method, v); v == nil {
+			return
+		}
+	}
 	switch {
 	case broken:
 		c.Broken(f, expected, v.Error())

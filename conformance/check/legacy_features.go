@@ -273,7 +273,7 @@ func legacyFeatureChecks() []Check {
 						c.Broken(f, "data.elicitations with URL elicitations", text(f.Error.Get("data")))
 						return
 					}
-					c.fits(f, c.protocol().Definition("URLElicitationRequiredError", f.Value), "an error as URLElicitationRequiredError has it")
+					c.fits(f, "", c.protocol().Definition("URLElicitationRequiredError", f.Value), "an error as URLElicitationRequiredError has it")
 				})
 			},
 		},

@@ -464,7 +464,7 @@ func modernInputChecks() []Check {
 					case within(need, req.caps()):
 						c.Broken(a, "a capability that the request does not declare", text(need)+", all of which it declares")
 					default:
-						c.fits(a, c.protocol().Definition("ClientCapabilities", need), "capabilities as ClientCapabilities has them")
+						c.fits(a, "", c.protocol().Definition("ClientCapabilities", need), "capabilities as ClientCapabilities has them")
 					}
 				})
 			},
@@ -509,7 +509,7 @@ func modernInputChecks() []Check {
 					if plain(p.Get("mode")) == "url" || p.Get("requestedSchema") == nil {
 						return
 					}
-					c.fits(a, c.protocol().Definition("ElicitRequestFormParams", p), "a flat object of strings, numbers, booleans and enumerations")
+					c.fits(a, "", c.protocol().Definition("ElicitRequestFormParams", p), "a flat object of strings, numbers, booleans and enumerations")
 				})
 			},
 		},

@@ -243,7 +243,7 @@ func modernMetaChecks() []Check {
 					case f.Trace.NoSchema:
 						c.Saw()
 					default:
-						c.fits(f, c.protocol().Definition("Implementation", info), "server information as the schema has it")
+						c.fits(f, "", c.protocol().Definition("Implementation", info), "server information as the schema has it")
 					}
 				})
 			},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/goldwire/goldwire/conformance/catalogue"
 	"github.com/goldwire/goldwire/conformance/check"
+	"github.com/goldwire/goldwire/conformance/result"
 	"github.com/goldwire/goldwire/conformance/transcript"
 )
 
@@ -106,6 +107,12 @@ func (r *runner) play(s *Script, at setting) (*check.Trace, error) {
 		// waited for as long.
 		l.Start = min(l.Start, max(10*time.Second, 10*firstHeard(g)))
 	}
+	began := time.Now()
+	defer func() {
+		r.mu.Lock()
+		r.rep.Spent(result.Setting{Revision: at.rev, Transport: string(at.t)}, time.Since(began))
+		r.mu.Unlock()
+	}()
 	ctx := r.drive
 	p := newPlay(ctx, s, at.rev, at.t, l)
 	if err := p.begin(r); err != nil {

@@ -41,7 +41,7 @@ func rich() *result.Report {
 	)
 	r.Stale = []result.Stale{{Check: "ping-answered", File: "base|line.yaml", Why: "it passes now in 2025-11-25"}}
 	r.Notes = []string{"2 entries of base|line.yaml for 2024-11-05, which was not judged"}
-	r.Took, r.Times = 90*time.Second, map[string]time.Duration{"2025-06-18": 1500 * time.Millisecond, "2026-07-28": time.Minute}
+	r.Took, r.Times = 90*time.Second, map[result.Setting]time.Duration{{Revision: "2025-06-18", Transport: "stdio"}: 1500 * time.Millisecond, {Revision: "2026-07-28", Transport: "stdio"}: time.Minute}
 	return r
 }
 

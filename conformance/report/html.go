@@ -30,7 +30,7 @@ type view struct {
 	Title, Headline, Why, Class string
 	Who, Command                string
 	Tool                        string
-	Revisions                   []string
+	By                          string // "judged by 2025-11-25"
 	Coverage                    []coverageView
 	Columns                     []string // headings of the matrix: revisions
 	Rows                        []rowView
@@ -105,7 +105,7 @@ var classes = map[result.Verdict]string{
 }
 
 func newView(r *result.Report, o Options) *view {
-	v := &view{Who: plain(who(r)), Command: plain(commandLine(r.Target.Command)), Tool: o.Tool, Revisions: r.Revisions, Stale: r.Stale, Legend: "traffic: " + legendIDs}
+	v := &view{Who: plain(who(r)), Command: plain(commandLine(r.Target.Command)), Tool: o.Tool, By: judgedBy(r), Stale: r.Stale, Legend: "traffic: " + legendIDs}
 	if v.Command == "" {
 		v.Command = plain(r.Target.URL)
 	}

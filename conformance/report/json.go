@@ -22,6 +22,7 @@ const Format = 1
 //	  "goldwire": 1,
 //	  "target": {"side": "server", "command": ["./server"], "name": "…", "version": "…"},
 //	  "revisions": ["2025-11-25"],
+//	  "locked": true,                              it lets nobody in: which revisions it speaks is not known
 //	  "summary": {"pass": 1, "fail": 1, "warn": 0, "not-applicable": 0, "not-observed": 0, "blocked": 0, "error": 0},
 //	  "coverage": [{                               how many MUSTs were exercised: came to pass, fail or warn
 //	    "revision": "2025-11-25", "transport": "stdio", "must": 120, "exercised": 80
@@ -60,6 +61,7 @@ type document struct {
 	Goldwire  int               `json:"goldwire"`
 	Target    result.Target     `json:"target"`
 	Revisions []string          `json:"revisions"`
+	Locked    bool              `json:"locked,omitempty"`
 	Summary   summary           `json:"summary"`
 	Coverage  []result.Coverage `json:"coverage"`
 	Strict    bool              `json:"strict,omitempty"`
@@ -91,7 +93,7 @@ func summarise(s result.Summary) summary {
 // the end. Text that is not UTF-8 is repaired with U+FFFD.
 func JSON(w io.Writer, r *result.Report) error {
 	d := document{
-		Goldwire: Format, Target: r.Target, Revisions: r.Revisions, Summary: summarise(r.Summary()), Coverage: r.Coverage(),
+		Goldwire: Format, Target: r.Target, Revisions: r.Revisions, Locked: r.Locked, Summary: summarise(r.Summary()), Coverage: r.Coverage(),
 		Strict: r.Strict, Results: slices.Clone(r.Results), Stale: r.Stale, Notes: r.Notes, Error: r.Error,
 	}
 	if d.Revisions == nil {
@@ -139,7 +141,7 @@ func ParseJSON(b []byte) (*result.Report, error) {
 			return nil, fmt.Errorf("results[%d].level: %q is not known", i, c.Level)
 		}
 	}
-	r := &result.Report{Target: d.Target, Revisions: d.Revisions, Results: d.Results, Strict: d.Strict, Stale: d.Stale, Notes: d.Notes, Error: d.Error}
+	r := &result.Report{Target: d.Target, Revisions: d.Revisions, Locked: d.Locked, Results: d.Results, Strict: d.Strict, Stale: d.Stale, Notes: d.Notes, Error: d.Error}
 	if got := summarise(r.Summary()); got != d.Summary {
 		return nil, fmt.Errorf("summary: it does not add up: the results give %+v", got)
 	}

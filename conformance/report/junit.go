@@ -20,7 +20,7 @@ import (
 // not do its work, is an error, any other blocked one is skipped. Stale entries
 // of the baseline are failures in a suite of their own, and a run without
 // verdicts is one case that is an error. The time of a suite is that of driving
-// the target in the revision, 0 where it was not measured.
+// the target there, 0 where it was not measured.
 func JUnit(w io.Writer, r *result.Report) error {
 	all := junit.Testsuites{Name: xmlText(who(r))}
 	if r.Took > 0 {
@@ -63,7 +63,7 @@ func JUnit(w io.Writer, r *result.Report) error {
 		}
 		s := suite(name)
 		s.AddTestcase(tc)
-		if took := r.Times[c.Revision]; took > 0 {
+		if took := r.Times[result.Setting{Revision: c.Revision, Transport: c.Transport}]; took > 0 {
 			s.Time = seconds(took)
 		}
 	}

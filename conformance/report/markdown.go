@@ -28,8 +28,8 @@ func Markdown(w io.Writer, r *result.Report) error {
 	fmt.Fprintf(&b, "## Goldwire: %s\n\n%s\n\n", headline, md(why))
 	if name := who(r); name != "" {
 		line := md(name)
-		if len(r.Revisions) > 0 {
-			line += ", judged by " + strings.Join(r.Revisions, ", ")
+		if by := judgedBy(r); by != "" {
+			line += ", " + by
 		}
 		b.WriteString(line + "\n\n")
 	}

@@ -88,6 +88,27 @@ func Write(w io.Writer, format string, r *result.Report, o Options) error {
 	return fmt.Errorf("there is no format %q; there are %s", format, strings.Join(Formats(), ", "))
 }
 
+// judgedBy says which revisions a target was judged by, "" where there are none.
+// A revision in which everything is blocked is none of them.
+func judgedBy(r *result.Report) string {
+	judged := r.Judged()
+	left := slices.DeleteFunc(slices.Clone(r.Revisions), func(rev string) bool { return slices.Contains(judged, rev) })
+	by, not := strings.Join(judged, ", "), strings.Join(left, ", ")
+	switch {
+	case len(r.Revisions) == 0:
+		return ""
+	case r.Locked && by == "":
+		return "lets nobody in: which revisions it speaks is not known, and nothing was judged"
+	case r.Locked:
+		return "lets nobody in: which revisions it speaks is not known; how it keeps clients out was judged by " + by
+	case by == "":
+		return "not judged by " + not + ": all is blocked"
+	case not != "":
+		return "judged by " + by + "; not by " + not + ": all is blocked"
+	}
+	return "judged by " + by
+}
+
 // Outcome is a report in a few words: what ExitCode says, and why. A target
 // whose failures are all known is not called conformant.
 func Outcome(r *result.Report) (headline, why string) {

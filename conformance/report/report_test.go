@@ -227,18 +227,63 @@ func TestBlockedMustIsNoCleanBill(t *testing.T) {
 }
 
 // TestBlockedChecksAreGrouped holds that many checks of one cause take few
-// lines.
+// lines: they are counted by area, and named where few, or all is wanted.
 func TestBlockedChecksAreGrouped(t *testing.T) {
-	r := &result.Report{}
-	for _, rev := range []string{"2025-11-25", "2026-07-28"} {
-		for i := range 30 {
-			r.Results = append(r.Results, result.Check{ID: fmt.Sprintf("check-%d", i), Revision: rev, Verdict: result.Blocked, Reason: "it hung"})
+	blocked := func(n int) *result.Report {
+		r := &result.Report{}
+		for _, rev := range []string{"2025-11-25", "2026-07-28"} {
+			for i := range n {
+				area := []string{"tools", "tools", "ping"}[i%3]
+				r.Results = append(r.Results, result.Check{ID: fmt.Sprintf("check-%d", i), Requirements: []string{"legacy/" + area + "-x"}, Revision: rev, Verdict: result.Blocked, Reason: "it hung"})
+			}
 		}
+		return r
 	}
+	text := func(r *result.Report, o TextOptions) string {
+		var b bytes.Buffer
+		require.NoError(t, Text(&b, r, o))
+		return b.String()
+	}
+	many := text(blocked(60), TextOptions{})
+	require.Contains(t, many, "BLOCKED  60 checks  2025-11-25, 2026-07-28\n  reason    it hung\n  checks    40 tools, 20 ping (--report json=FILE names each)\n")
+	require.Less(t, strings.Count(many, "\n"), 25)
+	require.Contains(t, text(blocked(8), TextOptions{}), "  checks    check-0, check-1, check-2, check-3, check-4, check-5, check-6, check-7\n")
+	require.Contains(t, text(blocked(60), TextOptions{Verbose: true}), "check-58, check-59\n")
 	var b bytes.Buffer
-	require.NoError(t, Text(&b, r, TextOptions{}))
-	require.Contains(t, b.String(), "BLOCKED  30 checks  2025-11-25, 2026-07-28\n  reason    it hung\n  checks    check-0, check-1,")
-	require.Less(t, strings.Count(b.String(), "\n"), 25)
+	require.NoError(t, JSON(&b, blocked(60)))
+	require.Contains(t, b.String(), `"check-59"`)
+}
+
+// TestHeadSaysWhatWasJudged holds that a report names no revision as judged in
+// which all is blocked, nor one that a server which lets nobody in may not speak.
+func TestHeadSaysWhatWasJudged(t *testing.T) {
+	in := func(rev string, v result.Verdict) result.Check {
+		return result.Check{ID: "a-" + rev, Revision: rev, Verdict: v, Reason: "because"}
+	}
+	const one, two = "2025-11-25", "2026-07-28"
+	for _, tt := range []struct {
+		locked  bool
+		results []result.Check
+		want    string
+	}{
+		{false, []result.Check{in(one, result.Pass), in(two, result.NotObserved)}, "judged by 2025-11-25, 2026-07-28"},
+		{false, []result.Check{in(one, result.Pass), in(one, result.Blocked), in(two, result.Blocked)}, "judged by 2025-11-25; not by 2026-07-28: all is blocked"},
+		{false, []result.Check{in(one, result.Blocked), in(two, result.Blocked)}, "not judged by 2025-11-25, 2026-07-28: all is blocked"},
+		{true, []result.Check{in(one, result.Pass), in(one, result.Blocked), in(two, result.Pass)}, "lets nobody in: which revisions it speaks is not known; how it keeps clients out was judged by 2025-11-25, 2026-07-28"},
+		{true, []result.Check{in(one, result.Blocked), in(two, result.Blocked)}, "lets nobody in: which revisions it speaks is not known, and nothing was judged"},
+	} {
+		r := &result.Report{Target: result.Target{Side: "server", URL: "https://h/mcp"}, Revisions: []string{one, two}, Locked: tt.locked, Results: tt.results}
+		for _, format := range []string{"text", "markdown", "html"} {
+			var b bytes.Buffer
+			require.NoError(t, Write(&b, format, r, Options{}))
+			require.Contains(t, strings.Join(strings.Fields(b.String()), " "), tt.want, format)
+		}
+		var b bytes.Buffer
+		require.NoError(t, JSON(&b, r))
+		back, err := ParseJSON(b.Bytes())
+		require.NoError(t, err)
+		require.Equal(t, tt.locked, back.Locked)
+	}
 }
 
 // TestFindingsComeFromTheBytesUp holds that the root stands before what it

@@ -3,8 +3,10 @@ package report
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +26,8 @@ type TextOptions struct {
 
 // Text prints a report for people: each broken rule with its sentence, level
 // and place in the specification, what was expected, what was observed and
-// the traffic around it; then what could not be judged, by its reason, and
+// the traffic around it; then what could not be judged, by its reason, many checks
+// with one reason by their areas, unless verbose; and
 // tables of the verdicts by revision and, where something was found or
 // blocked, by area (all areas when verbose). Failures come before warnings, and each of them from
 // the bytes up, as a fault of the lower layers often shows in the upper ones
@@ -118,8 +121,8 @@ func (p *printer) head(r *result.Report) {
 	if where != "" {
 		p.printf("%s\n", plain(where))
 	}
-	if len(r.Revisions) > 0 {
-		p.printf("judged by %s\n", strings.Join(r.Revisions, ", "))
+	if by := judgedBy(r); by != "" {
+		p.wrap("", "  ", by)
 	}
 	p.printf("\n")
 }
@@ -179,6 +182,7 @@ func (p *printer) blocked(r *result.Report) {
 	type block struct {
 		reason, known  string
 		revisions, ids []string
+		areas          map[string]int
 	}
 	var order []*block
 	for i := range r.Results {
@@ -189,7 +193,7 @@ func (p *printer) blocked(r *result.Report) {
 		at := slices.IndexFunc(order, func(b *block) bool { return b.reason == c.Reason && b.known == c.Known })
 		if at < 0 {
 			at = len(order)
-			order = append(order, &block{reason: c.Reason, known: c.Known})
+			order = append(order, &block{reason: c.Reason, known: c.Known, areas: map[string]int{}})
 		}
 		b := order[at]
 		if !slices.Contains(b.revisions, c.Revision) {
@@ -197,17 +201,34 @@ func (p *printer) blocked(r *result.Report) {
 		}
 		if !slices.Contains(b.ids, c.ID) {
 			b.ids = append(b.ids, c.ID)
+			b.areas[Area(c)]++
 		}
 	}
 	for _, b := range order {
 		p.printf("%s  %s  %s\n", p.paint(colours[result.Blocked], "BLOCKED"), p.paint("1", plural(len(b.ids), "check", "checks")), strings.Join(b.revisions, ", "))
 		p.wrap("  reason    ", "            ", plain(or(b.reason, "none was given")))
-		p.wrap("  checks    ", "            ", plain(strings.Join(b.ids, ", ")))
+		p.wrap("  checks    ", "            ", plain(p.blockedIDs(b.ids, b.areas)))
 		if b.known != "" {
 			p.wrap("  known     ", "            ", plain(b.known))
 		}
 		p.printf("\n")
 	}
+}
+
+// mostBlocked is how many checks with one reason are named.
+const mostBlocked = 8
+
+// blockedIDs names blocked checks, or says how many there are of each area where
+// there are many: the largest first.
+func (p *printer) blockedIDs(ids []string, areas map[string]int) string {
+	if len(ids) <= mostBlocked || p.o.Verbose {
+		return strings.Join(ids, ", ")
+	}
+	names := slices.SortedFunc(maps.Keys(areas), func(a, b string) int { return cmp.Or(areas[b]-areas[a], strings.Compare(a, b)) })
+	for i, name := range names {
+		names[i] = strconv.Itoa(areas[name]) + " " + name
+	}
+	return strings.Join(names, ", ") + " (--report json=FILE names each)"
 }
 
 func or(a, b string) string {

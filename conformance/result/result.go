@@ -82,16 +82,39 @@ type Summary map[Verdict]int
 type Report struct {
 	Target    Target
 	Revisions []string // judged, oldest first
-	Results   []Check
-	Strict    bool     // a warning counts as a failure does
-	Stale     []Stale  // entries of the baseline that are not true any more
-	Notes     []string // what else there is to say of the run, a line each
-	Error     *Failure // of a run that came to no verdicts, else nil
+	// Locked says that the target lets nobody in: which revisions it speaks is not
+	// known, and what is judged by Revisions is how it keeps clients out.
+	Locked  bool
+	Results []Check
+	Strict  bool     // a warning counts as a failure does
+	Stale   []Stale  // entries of the baseline that are not true any more
+	Notes   []string // what else there is to say of the run, a line each
+	Error   *Failure // of a run that came to no verdicts, else nil
 
-	// How long the run took, and the driving of each revision, where that was
-	// measured. Runs side by side overlap.
+	// How long the run took, and the driving of the target in each setting, where
+	// that was measured. Runs side by side overlap.
 	Took  time.Duration
-	Times map[string]time.Duration
+	Times map[Setting]time.Duration
+}
+
+// Setting is a revision over a transport, as a Check names them.
+type Setting struct{ Revision, Transport string }
+
+// Spent adds to the time of a setting.
+func (r *Report) Spent(s Setting, d time.Duration) {
+	if r.Times == nil {
+		r.Times = map[Setting]time.Duration{}
+	}
+	r.Times[s] += d
+}
+
+// Judged are the revisions in which something was judged: those that are not
+// blocked as a whole, oldest first.
+func (r *Report) Judged() []string {
+	return slices.DeleteFunc(slices.Clone(r.Revisions), func(rev string) bool {
+		of := func(c Check) bool { return c.Revision == rev }
+		return slices.ContainsFunc(r.Results, of) && !slices.ContainsFunc(r.Results, func(c Check) bool { return of(c) && c.Verdict != Blocked })
+	})
 }
 
 // Stale is an entry of a baseline, or of a list of flaky checks, that is not

@@ -7,10 +7,30 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// Violation is what is wrong with a value.
+// Violation is what is wrong with a value: of several faults, the deepest.
 type Violation struct {
 	Pointer string // JSON pointer to the place in the value, "" for the whole
 	Message string
+
+	missing []string // members that are missing there
+	rest    []*Violation
+}
+
+// All are the faults of the value, this one first. Where it fits no branch of a
+// union, they are what each of the branches has against it that may be meant.
+func (v *Violation) All() []*Violation { return append([]*Violation{v}, v.rest...) }
+
+// Places are JSON pointers to what is wrong: the place, or the members that are
+// missing there.
+func (v *Violation) Places() []string {
+	if v.missing == nil {
+		return []string{v.Pointer}
+	}
+	out := make([]string, len(v.missing))
+	for i, name := range v.missing {
+		out[i] = v.Pointer + "/" + name
+	}
+	return out
 }
 
 // Error gives "/content/1: missing properties: 'mimeType'".
@@ -36,7 +56,17 @@ func pick(err *jsonschema.ValidationError) *Violation {
 		}
 		return a.KeywordLocation < b.KeywordLocation
 	})
-	return &Violation{Pointer: leaves[0].InstanceLocation, Message: leaves[0].Message}
+	out := make([]*Violation, len(leaves))
+	for i, l := range leaves {
+		out[i] = &Violation{Pointer: l.InstanceLocation, Message: l.Message}
+		if names, ok := strings.CutPrefix(l.Message, "missing properties: "); ok && strings.HasSuffix(l.KeywordLocation, "/required") {
+			for name := range strings.SplitSeq(names, ", ") {
+				out[i].missing = append(out[i].missing, strings.Trim(name, "'"))
+			}
+		}
+	}
+	out[0].rest = out[1:]
+	return out[0]
 }
 
 // flatten collects the leaves that matter.
