@@ -62,6 +62,7 @@ const (
 	metaVersion      = metaPrefix + "protocolVersion"
 	metaCapabilities = metaPrefix + "clientCapabilities"
 	metaLogLevel     = metaPrefix + "logLevel"
+	metaServerInfo   = metaPrefix + "serverInfo"
 )
 
 // Bridge is a jsonrpc.Binder of what a dialer reaches: jsonrpc.Serve and the

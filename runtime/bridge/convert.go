@@ -344,7 +344,7 @@ func (c *converter) request(ctx context.Context) (jsonrpc.Answer, error) {
 			if p.Method() != methodListen || p.Conn().State() != jsonrpc.Draining {
 				return jsonrpc.Answer{}, jsonrpc.ContextError(ctx)
 			}
-			return ended(p.ID()), nil
+			return ended(p.ID(), c.upstream().Session().Info), nil
 		}
 	}
 	if len(f.Data) == 0 {

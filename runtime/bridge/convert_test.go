@@ -201,6 +201,27 @@ func TestStatelessClientHearsOfItsCall(t *testing.T) {
 	})
 }
 
+// TestConvertedSubscriptionEnds holds the same of a server that has no
+// subscriptions: the end that a drain gives one names the server.
+func TestConvertedSubscriptionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &serving{b: oldServer()}
+		b := New(d, Options{Logger: quietLog()})
+		streams, client := lines(t)
+		ctx, stop := context.WithCancel(context.Background())
+		served := make(chan error, 1)
+		go func() { served <- jsonrpc.Serve(ctx, streams, b) }()
+		client.send(`{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{` + meta + `,"notifications":{}}}`)
+		require.Contains(t, client.recv(), "notifications/subscriptions/acknowledged")
+		stop()
+		require.Equal(t, `"old"`, string(wire.Raw(client.recv()).Get("result").Get("_meta").Get(metaServerInfo).Get("name")))
+		client.over()
+		require.ErrorIs(t, <-served, context.Canceled)
+		require.NoError(t, b.Close(context.Background()))
+		d.wg.Wait()
+	})
+}
+
 // TestNewServerServesOlderClients holds the reverse: what a server without
 // sessions asks for in a result is asked of the client in the middle of its call.
 func TestNewServerServesOlderClients(t *testing.T) {

@@ -21,6 +21,8 @@ type pipe struct {
 	// order is held while the server is told that the client is initialized, which
 	// no request of the client's may overtake.
 	order sync.RWMutex
+	// info is what a server of a stateless revision says of itself, nil for nothing.
+	info wire.Raw
 	// tell gets what a shared server says of its own accord; nil drops it.
 	tell func(method string, msg []byte)
 }
@@ -78,7 +80,7 @@ func (p *pipe) request(ctx context.Context) (jsonrpc.Answer, error) {
 	}
 	a, err := p.asks.pass(call, p.up, r)
 	if err != nil && r.method == methodListen && r.conn.State() == jsonrpc.Draining {
-		return ended(r.id), nil
+		return ended(r.id, p.info), nil
 	}
 	return a, gone(err)
 }
@@ -95,10 +97,16 @@ type listening struct {
 	cancel context.CancelCauseFunc
 }
 
-// ended is the result of a subscription that the bridge ends.
-func ended(id jsonrpc.ID) jsonrpc.Answer {
-	b := append([]byte(nil), `{"resultType":"complete","_meta":{"`+metaSubscription+`":`...)
-	return result(id, append(id.AppendJSON(b), "}}"...))
+// ended is the result of a subscription that the bridge ends. Like the server's
+// own results it holds what that says of itself; info is nil for nothing.
+func ended(id jsonrpc.ID, info wire.Raw) jsonrpc.Answer {
+	b := append([]byte(nil), `{"resultType":"complete","_meta":{`...)
+	if info != nil {
+		b = append(b, `"`+metaServerInfo+`":`...)
+		b = append(wire.AppendRaw(b, info), ',')
+	}
+	b = id.AppendJSON(append(b, `"`+metaSubscription+`":`...))
+	return result(id, append(b, "}}"...))
 }
 
 // notification passes a client's notification up.

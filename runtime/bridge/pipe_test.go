@@ -77,9 +77,15 @@ const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","i
 // discovered answers the bridge's own question.
 func discovered(t *testing.T, server *wireEnd) {
 	t.Helper()
+	discoveredAs(t, server, "")
+}
+
+// discoveredAs is the same with members in _meta.
+func discoveredAs(t *testing.T, server *wireEnd, meta string) {
+	t.Helper()
 	id := regexp.MustCompile(`"id":(\d+),"method":"server/discover"`).FindStringSubmatch(server.recv())
 	require.NotNil(t, id)
-	server.send(`{"jsonrpc":"2.0","id":` + id[1] + `,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}}`)
+	server.send(`{"jsonrpc":"2.0","id":` + id[1] + `,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private","_meta":{` + meta + `}}}`)
 }
 
 func expect(t *testing.T, from, to *wireEnd, sent, want string) {
@@ -154,28 +160,36 @@ func TestLogMessagesOfNobodyInParticular(t *testing.T) {
 }
 
 // TestDrainEndsSubscriptions holds that whoever ends the bridge does not wait for
-// subscriptions, which get their result.
+// subscriptions, which get their result; like the server's own results it holds what
+// that says of itself.
 func TestDrainEndsSubscriptions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServers(t)
-		b := New(s, Options{Logger: quietLog()})
-		streams, client := lines(t)
-		ctx, stop := context.WithCancel(context.Background())
-		served := make(chan error, 1)
-		go func() { served <- jsonrpc.Serve(ctx, streams, b) }()
-		client.send(`{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{` + meta + `,"notifications":{}}}`)
-		server := <-s.next
-		discovered(t, server)
-		server.recv()
-		start := time.Now()
-		stop()
-		require.JSONEq(t, `{"jsonrpc":"2.0","id":"L","result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":"L"}}}`, client.recv())
-		require.Contains(t, server.recv(), `"method":"notifications/cancelled","params":{"requestId":2`)
-		client.over()
-		require.ErrorIs(t, <-served, context.Canceled)
-		require.Less(t, time.Since(start), time.Second)
-		require.NoError(t, b.Close(context.Background()))
-	})
+	for rule, info := range map[string]string{"nothing": "", "a name": `"io.modelcontextprotocol/serverInfo":{"name":"s","version":"2","x":1.0}`} {
+		t.Run(rule, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServers(t)
+				b := New(s, Options{Logger: quietLog()})
+				streams, client := lines(t)
+				ctx, stop := context.WithCancel(context.Background())
+				served := make(chan error, 1)
+				go func() { served <- jsonrpc.Serve(ctx, streams, b) }()
+				client.send(`{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{` + meta + `,"notifications":{}}}`)
+				server := <-s.next
+				discoveredAs(t, server, info)
+				server.recv()
+				start := time.Now()
+				stop()
+				if info != "" {
+					info += ","
+				}
+				require.Equal(t, `{"jsonrpc":"2.0","id":"L","result":{"resultType":"complete","_meta":{`+info+`"io.modelcontextprotocol/subscriptionId":"L"}}}`, client.recv())
+				require.Contains(t, server.recv(), `"method":"notifications/cancelled","params":{"requestId":2`)
+				client.over()
+				require.ErrorIs(t, <-served, context.Canceled)
+				require.Less(t, time.Since(start), time.Second)
+				require.NoError(t, b.Close(context.Background()))
+			})
+		})
+	}
 }
 
 // TestSharedServer holds what sessions see that share a server: the answer to a

@@ -176,6 +176,7 @@ func (b *Bridge) startStateless(ctx context.Context, rev string) (route, error) 
 		if p, err = b.dial(ctx, rev, nil, nil); err != nil {
 			return nil, err
 		}
+		p.info = c.upstream().Session().Info
 		return p, nil
 	case denied:
 		b.convert(rev)
@@ -197,7 +198,11 @@ func (p *pipe) speaks(ctx context.Context, rev string) (ok, denied bool, err err
 	}})
 	switch code := codeOf(a, err); code {
 	case 0:
-		ok = err == nil && wire.Raw(a.Data).Get("result").Get("supportedVersions") != nil
+		r := wire.Raw(a.Data).Get("result")
+		ok = err == nil && r.Get("supportedVersions") != nil
+		if info := r.Get("_meta").Get(metaServerInfo); ok && info != nil {
+			p.info = info.Clone()
+		}
 		return ok, err == nil && !ok, err
 	case jsonrpc.CodeUnsupportedProtocolVersion, jsonrpc.CodeMissingClientCapability, jsonrpc.CodeHeaderMismatch:
 		return true, false, nil
