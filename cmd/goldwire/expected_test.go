@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -41,6 +42,31 @@ func loadExpectation(t *testing.T, name string) expectation {
 	var e expectation
 	require.NoError(t, json.Unmarshal(b, &e))
 	return e
+}
+
+// text is the expectation as its file has it: JSON that people read and compare,
+// with nothing escaped for HTML.
+func (e *expectation) text(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "\t")
+	require.NoError(t, enc.Encode(e))
+	return b.Bytes()
+}
+
+// TestExpectationsAreWrittenPlainly holds that what -update writes reads as it
+// was found, and is read again as it was.
+func TestExpectationsAreWrittenPlainly(t *testing.T) {
+	e := expectation{Server: "a & b", Findings: []finding{{Check: "x", Frames: []string{`<@1ms {"a":"<b>"}`, "→ \u2028"}}}}
+	text := string(e.text(t))
+	require.Contains(t, text, `"server": "a & b"`)
+	require.Contains(t, text, `"<@1ms {\"a\":\"<b>\"}"`)
+	require.True(t, strings.HasSuffix(text, "\n}\n"))
+	var back expectation
+	require.NoError(t, json.Unmarshal([]byte(text), &back))
+	require.Equal(t, e, back)
 }
 
 // TestExpectedFindingsAreEvidenced holds that what is claimed about foreign
