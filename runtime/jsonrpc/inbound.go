@@ -314,12 +314,11 @@ type requests struct {
 	more map[ID]*inbound
 }
 
+func (r *requests) empty() bool { return r.one == nil && r.more == nil }
+
 func (r *requests) get(id ID) *inbound {
 	if r.one != nil && r.one.id == id {
 		return r.one
-	}
-	if r.more == nil {
-		return nil
 	}
 	return r.more[id]
 }
@@ -335,12 +334,12 @@ func (r *requests) add(in *inbound) {
 	r.more[in.id] = in
 }
 
-func (r *requests) remove(id ID) {
-	if r.one != nil && r.one.id == id {
+func (r *requests) remove(in *inbound) {
+	if r.one == in {
 		r.one = nil
 		return
 	}
-	if delete(r.more, id); len(r.more) == 0 {
+	if delete(r.more, in.id); len(r.more) == 0 {
 		r.more = nil
 	}
 }

@@ -530,7 +530,7 @@ func (l *listenStream) finish(ctx context.Context, how listenEnd, e *Error) {
 		l.watch()
 	}
 	c.mu.Lock()
-	c.inflight.remove(in.id)
+	c.inflight.remove(in)
 	c.streams--
 	c.mu.Unlock()
 	f := Frame{}

@@ -573,8 +573,7 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 	svc := env.svc
 	in := &inbound{parent: ctx, c: c, svc: svc, ex: ex, id: env.id, method: env.method, header: env.header, data: env.data}
 	if env.method == methodListen && svc.rules.Listen && svc.o.Side == ServerSide && svc.o.Relay == nil {
-		in.listen = &listenStream{in: in} // from the start, for whoever cancels it
-		in.method = methodListen          // which no message holds: the request lasts
+		in.lasts()
 	}
 	if err := c.register(in); err != nil {
 		c.unregistered(ex, env, in, err)
@@ -593,6 +592,12 @@ func (c *Conn) request(ctx context.Context, ex Exchange, env *envelope) (*inboun
 		return nil, nil
 	}
 	return in, e
+}
+
+// lasts makes a request one to listen.
+func (in *inbound) lasts() {
+	in.listen = &listenStream{in: in} // from the start, for whoever cancels it
+	in.method = methodListen          // which no message holds
 }
 
 // usual reports whether a request is one of those that admitted lets through: most
@@ -741,35 +746,55 @@ func (c *Conn) admit(env *envelope) *Error {
 // register counts a request among the running ones.
 func (c *Conn) register(in *inbound) *Error {
 	c.mu.Lock()
+	var err *Error
+	if c.side == ClientSide || c.handling.Load() > 0 || !c.inflight.empty() { // a server's only one has a place
+		err = c.placeFor(in)
+	}
+	if err == nil {
+		c.inflight.add(in)
+		c.handling.Add(1)
+		if c.early != nil {
+			c.cancelEarly(in)
+		}
+	}
+	c.mu.Unlock()
+	return err
+}
+
+// placeFor holds what bounds the running requests. c.mu is held.
+func (c *Conn) placeFor(in *inbound) *Error {
 	if c.inflight.get(in.id) != nil {
-		c.mu.Unlock()
 		return Errorf(CodeInvalidRequest, "id %s is in use by a request that is still running", clip(in.id.String(), maxEcho))
 	}
 	// Those whose answer waits to be written count as well.
 	if n, limit := int(c.handling.Load()), c.o.maxInFlight(); n >= limit &&
 		(!in.svc.pings(in.method) || in.svc.o.Relay != nil && n >= 2*limit) { // a relay's pings wait for somebody
-		c.mu.Unlock()
 		return overloaded("too many requests in flight")
 	}
-	if c.side == ClientSide {
-		if c.own == nil {
-			c.own = new(calling)
-		}
-		if c.own.asked > 0 && c.own.asked+len(in.data) > maxAsked {
-			c.mu.Unlock()
-			return overloaded("too many bytes of requests in flight")
-		}
-		c.own.asked += len(in.data)
+	if c.side == ClientSide && !c.ask(len(in.data)) {
+		return overloaded("too many bytes of requests in flight")
 	}
-	c.inflight.add(in)
-	c.handling.Add(1)
-	if c.early != nil {
-		if reason, ok := c.early.take(in.id); ok && in.method != methodInitialize {
-			in.cancel(reason) // nobody waits for its context yet
-		}
-	}
-	c.mu.Unlock()
 	return nil
+}
+
+// ask takes the bytes of a server's request from what those may hold. c.mu is
+// held.
+func (c *Conn) ask(size int) bool {
+	if c.own == nil {
+		c.own = new(calling)
+	}
+	if c.own.asked > 0 && c.own.asked+size > maxAsked {
+		return false
+	}
+	c.own.asked += size
+	return true
+}
+
+// cancelEarly cancels a request whose cancellation came first. c.mu is held.
+func (c *Conn) cancelEarly(in *inbound) {
+	if reason, ok := c.early.take(in.id); ok && in.method != methodInitialize {
+		in.cancel(reason) // nobody waits for its context yet
+	}
 }
 
 func overloaded(why string) *Error {
@@ -782,26 +807,31 @@ var overloadData = wire.Raw(fmt.Sprintf(`{"retryAfterMs":%d}`, overloadRetryMill
 // order is that of the revision: _meta complete, version supported, method
 // exists, params.
 func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
-	svc := in.svc
-	if in.opens() && len(in.data) > maxHandshake {
+	if len(in.data) > maxHandshake && in.opens() {
 		if n := len(wire.Raw(in.data).Get("params")); n > maxHandshake {
 			return nil, Errorf(CodeInvalidParams, "params: %d bytes, more than the %d of a handshake", n, maxHandshake)
 		}
 	}
-	if svc.o.Relay != nil {
+	if in.svc.o.Relay != nil {
 		return relayEntry, nil
 	}
 	e := env.entry
-	if e == nil {
-		if e = svc.entries[in.method]; e != nil && e.call == nil {
-			e = nil // a notification's name with an id
-		}
+	if e == nil || in.listen != nil || e.embedded() {
+		return c.prepareRaw(in, env)
 	}
-	if e != nil && e.method != nil && e.method.Embedded {
-		e = nil
+	in.params = env.decoded
+	return e, in.checkParams(e)
+}
+
+// prepareRaw prepares a request whose params were not decoded when it was read, or
+// not for its handler.
+func (c *Conn) prepareRaw(in *inbound, env *envelope) (*entry, *Error) {
+	svc := in.svc
+	e := svc.entries[in.method]
+	if e != nil && (e.call == nil || e.embedded()) {
+		e = nil // with an id it is no request
 	}
-	stateless := svc.rules.Stateless && svc.o.Side == ServerSide
-	if stateless && env.has&hasDecoded == 0 {
+	if in.standsAlone() && env.has&hasDecoded == 0 {
 		if err := c.checkMeta(svc, in.method, env.params); err != nil {
 			return nil, err
 		}
@@ -817,41 +847,46 @@ func (c *Conn) prepare(in *inbound, env *envelope) (*entry, *Error) {
 		return svc.unknown(), nil
 	case e == nil:
 		return nil, methodNotFound(in.method)
-	}
-	if env.has&hasDecoded != 0 {
-		in.params = env.decoded
-	} else if env.params != nil {
+	case env.params != nil:
 		p, err := decodeParams(e, env.params, c.o.MaxDepth)
 		if err != nil {
 			return nil, invalidParams(err)
 		}
 		in.params = p
-	} else if e.required {
+	case e.required:
 		return nil, Errorf(CodeInvalidParams, "%s: params are required", in.method)
 	}
-	if e.check != nil {
-		if err := e.check(in); err != nil {
-			return nil, err
-		}
-	}
-	if stateless {
-		m := in.metadata()
-		if in.params != nil && m.ProtocolVersion != svc.o.Revision {
-			return nil, unsupportedVersion(svc, m.ProtocolVersion)
-		}
-		if m.LogLevel != "" && levelRank(m.LogLevel) < 0 {
-			return nil, Errorf(CodeInvalidParams, "params._meta[%q]: no such log level", metaLogLevel)
-		}
-		in.token, in.tokenSet = m.ProgressToken, true
-		if err := in.mustDeclare(e.declares...); err != nil {
-			return nil, err
-		}
-	}
-	return e, nil
+	return e, in.checkParams(e)
 }
 
-// checks are what the revisions with sessions ask of the params of a request
-// before its handler gets them.
+// standsAlone reports whether the request of a server's client is one of a
+// stateless revision.
+func (in *inbound) standsAlone() bool {
+	return in.svc.rules.Stateless && in.svc.o.Side == ServerSide
+}
+
+// checkParams holds what the revision asks of params besides that they are
+// decoded.
+func (in *inbound) checkParams(e *entry) *Error {
+	if e.check != nil {
+		return e.check(in)
+	}
+	if !in.standsAlone() {
+		return nil
+	}
+	m := in.metadata()
+	if in.params != nil && m.ProtocolVersion != in.svc.o.Revision {
+		return unsupportedVersion(in.svc, m.ProtocolVersion)
+	}
+	if m.LogLevel != "" && levelRank(m.LogLevel) < 0 {
+		return Errorf(CodeInvalidParams, "params._meta[%q]: no such log level", metaLogLevel)
+	}
+	in.token, in.tokenSet = m.ProgressToken, true
+	return in.mustDeclare(e.declares...)
+}
+
+// checks are what the revisions with sessions ask of the params of a method
+// besides.
 var checks = map[string]func(*inbound) *Error{
 	// server/utilities/logging: an unknown level is invalid params.
 	methodSetLevel: func(in *inbound) *Error {
@@ -1250,7 +1285,7 @@ func (c *Conn) absentID(svc *Service) bool {
 func (c *Conn) end(in *inbound, buf *buffer, code int64) {
 	send := in.finish()
 	c.mu.Lock()
-	c.inflight.remove(in.id)
+	c.inflight.remove(in)
 	c.mu.Unlock()
 	f := Frame{}
 	if send {
@@ -1282,8 +1317,13 @@ func (c *Conn) end(in *inbound, buf *buffer, code int64) {
 		err = in.ex.Reply(ctx, Frame{})
 	}
 	if err != nil && send {
-		c.ev.note(Event{Kind: DroppedAnswer, Method: in.method, ID: in.id, Err: err}, nil)
+		c.dropped(in.method, in.id, err)
 	}
+}
+
+// dropped tells of an answer that the carrier did not take.
+func (c *Conn) dropped(method string, id ID, err error) {
+	c.ev.note(Event{Kind: DroppedAnswer, Method: method, ID: id, Err: err}, nil)
 }
 
 // handled counts a request out.
@@ -1308,7 +1348,7 @@ func (c *Conn) refuse(ex Exchange, env *envelope, e *Error) {
 		ctx = endedContext // a client's reading goroutine waits for nobody
 	}
 	if err := ex.Reply(ctx, Frame{Data: buf.b, Code: e.Code}); err != nil {
-		c.ev.note(Event{Kind: DroppedAnswer, Method: env.method, ID: env.id, Err: err}, nil)
+		c.dropped(env.method, env.id, err)
 	}
 	putBuf(buf)
 }

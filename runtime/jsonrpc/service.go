@@ -227,6 +227,9 @@ type entry struct {
 	notify   func(ctx context.Context, params any) error                       // notifications
 }
 
+// embedded reports whether a method is only asked within results.
+func (e *entry) embedded() bool { return e.method != nil && e.method.Embedded }
+
 // NewService makes a service without handlers. Methods that the runtime
 // answers itself (ping, cancelled, progress, subscriptions/listen) need none.
 func NewService(o ServiceOptions) *Service {
