@@ -1,5 +1,6 @@
 // Package args carries values whose Go type the user of the bindings chooses:
-// the arguments and the structured content of tools.
+// the arguments and the structured content of tools, and what a user answers to
+// a form.
 //
 // Types of the protocol itself have generated codecs and never come here.
 // Decoding is strict: member names match exactly, case included, a name may
@@ -21,6 +22,11 @@
 // package regexp, which finds it anywhere in the text) are about texts and numbers, in a slice about its elements; minItems and
 // maxItems about the slice. The jsonschema tag is a description and nothing
 // else: what it says of bounds is for the model to read.
+//
+// # Answers
+//
+// The content of an elicitation is what a form's schema says, if the client is
+// right. [CheckAnswer] finds out, and [DecodeAnswer] reads it as a type as well.
 package args
 
 import (
@@ -61,10 +67,12 @@ var options = json.JoinOptions(
 	gojson.ReportErrorsWithLegacySemantics(false), // errors that know where
 )
 
-// Error says which argument is wrong and why.
+// Error says which argument, or which part of an answer, is wrong and why.
 type Error struct {
-	Path string // "filter.tags[2]", "" for the arguments as a whole
+	Path string // "filter.tags[2]", "content.age", "" for the whole
 	Msg  string // "want an integer, got a string"
+
+	answer bool // of a user, to a form
 }
 
 // Error gives the path, when there is one, and the reason.
@@ -82,16 +90,20 @@ func (e *Error) Error() string {
 // as it is, or wrapped, answers with the path.
 func (e *Error) Unwrap() error { return e.InvalidParams() }
 
-// InvalidParams is the protocol error for a tool call whose arguments are
-// wrong, code -32602: the answer of revisions up to 2025-06-18. From 2025-11-25
-// on it is a tool result with isError (server/tools, error handling), so that
-// the model can mend its call. A handler of tools/call that returns an Error need not
-// care: the runtime answers as the revision wants (jsonrpc.ArgumentError).
+// InvalidParams is the protocol error for a tool call whose arguments, or the
+// answers that it brings, are wrong, code -32602: the answer of revisions up to
+// 2025-06-18. From 2025-11-25 on it is a tool result with isError (server/tools,
+// error handling), so that the model can mend its call. A handler of tools/call
+// that returns an Error need not care: the runtime answers as the revision wants
+// (jsonrpc.ArgumentError).
 func (e *Error) InvalidParams() *jsonrpc.Error {
 	if e == nil {
 		e = &Error{Msg: "unusable"}
 	}
 	where := "arguments"
+	if e.answer {
+		where = "answer"
+	}
 	if e.Path != "" {
 		where += sep(e.Path) + e.Path
 	}
@@ -288,7 +300,7 @@ func wantInteger(t reflect.Type, got []byte) string {
 	if bits := t.Bits(); t.Kind() >= reflect.Uint {
 		return fmt.Sprintf("want 0 to %d, got %s", uint64(math.MaxUint64)>>(64-bits), short(got))
 	} else {
-		return fmt.Sprintf("want %d to %d, got %s", math.MinInt64>>(64-bits), math.MaxInt64>>(64-bits), short(got))
+		return fmt.Sprintf("want %d to %d, got %s", int64(math.MinInt64)>>(64-bits), int64(math.MaxInt64)>>(64-bits), short(got))
 	}
 }
 

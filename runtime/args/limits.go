@@ -24,6 +24,7 @@ type limits struct {
 	maxLength          *int
 	pattern            *regexp.Regexp
 	minItems, maxItems *int
+	private            bool // errors do not repeat the value
 }
 
 // keywords are the tags, in the order in which they are checked.
@@ -141,14 +142,14 @@ func (l *limits) check(r wire.Raw, at *place) error {
 		}
 	case wire.KindString, wire.KindNumber:
 		if l.enum != nil && !l.named(r) {
-			return fail("want one of %s, got %s", l.names(), short(r))
+			return fail("want one of %s%s", l.names(), l.got(r))
 		}
-		if v, ok := r.Float(); ok {
-			switch {
+		if r.Kind() == wire.KindNumber {
+			switch v := numberIn(r); {
 			case l.minimum != nil && v < *l.minimum:
-				return fail("want at least %v, got %s", *l.minimum, short(r))
+				return fail("want at least %s%s", wire.AppendFloat(nil, *l.minimum), l.got(r))
 			case l.maximum != nil && v > *l.maximum:
-				return fail("want at most %v, got %s", *l.maximum, short(r))
+				return fail("want at most %s%s", wire.AppendFloat(nil, *l.maximum), l.got(r))
 			}
 		}
 		s, ok := r.Str()
@@ -161,7 +162,7 @@ func (l *limits) check(r wire.Raw, at *place) error {
 		case l.maxLength != nil && n > *l.maxLength:
 			return fail("want at most %d characters, got %d", *l.maxLength, n)
 		case l.pattern != nil && !l.pattern.MatchString(s):
-			return fail("want what matches %s, got %s", l.pattern, short(r))
+			return fail("want what matches %s%s", l.pattern, l.got(r))
 		}
 	}
 	return nil
@@ -185,6 +186,26 @@ func (l *limits) names() string {
 		b.Write(e)
 	}
 	return b.String()
+}
+
+// got repeats a value in an error.
+func (l *limits) got(r wire.Raw) string {
+	if l.private {
+		return ""
+	}
+	return ", got " + short(r)
+}
+
+// numberIn is a number as close as it gets, beyond all others if it is too large.
+func numberIn(r wire.Raw) float64 {
+	v, ok := r.Float()
+	switch {
+	case ok:
+		return v
+	case strings.HasPrefix(string(r), "-"):
+		return math.Inf(-1)
+	}
+	return math.Inf(1)
 }
 
 // short cuts a value that an error repeats.

@@ -15,7 +15,7 @@ type limited struct {
 	Unit  string              `json:"unit,omitempty" enum:"metric,imperial"`
 	Step  *int                `json:"step,omitempty" enum:"1,5,10"`
 	Days  int                 `json:"days,omitempty" minimum:"1" maximum:"14" jsonschema:"how far ahead"`
-	Ratio float64             `json:"ratio,omitempty" minimum:"-0.5"`
+	Ratio float64             `json:"ratio,omitempty" minimum:"-0.5" maximum:"2000000"`
 	Codes []string            `json:"codes,omitempty" minItems:"1" maxItems:"2" pattern:"^[A-Z]{3}$"`
 	Name  string              `json:"name,omitempty" minLength:"2" maxLength:"3"`
 	Deep  []limited2          `json:"deep,omitempty"`
@@ -39,6 +39,7 @@ func TestTagsHold(t *testing.T) {
 		`{"days":0}`:                    "days: want at least 1, got 0",
 		`{"days":15}`:                   "days: want at most 14, got 15",
 		`{"ratio":-0.51}`:               "ratio: want at least -0.5, got -0.51",
+		`{"ratio":2000000.5}`:           "ratio: want at most 2000000, got 2000000.5",
 		`{"codes":[]}`:                  "codes: want at least 1 elements, got 0",
 		`{"codes":["A","B","C"]}`:       `codes[0]: want what matches ^[A-Z]{3}$, got "A"`,
 		`{"codes":["ABC","XYZ","ABC"]}`: "codes: want at most 2 elements, got 3",
@@ -64,7 +65,7 @@ func TestTagsHold(t *testing.T) {
 		"unit":  `{"type":"string","enum":["metric","imperial"]}`,
 		"step":  `{"type":"integer","enum":[1,5,10]}`,
 		"days":  `{"type":"integer","description":"how far ahead","minimum":1,"maximum":14}`,
-		"ratio": `{"type":"number","minimum":-0.5}`,
+		"ratio": `{"type":"number","minimum":-0.5,"maximum":2000000}`,
 		"codes": `{"type":"array","items":{"type":"string","pattern":"^[A-Z]{3}$"},"minItems":1,"maxItems":2}`,
 		"name":  `{"type":"string","minLength":2,"maxLength":3}`,
 		"deep":  `{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer","maximum":3}},"required":["n"],"additionalProperties":false}}`,
