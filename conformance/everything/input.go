@@ -4,14 +4,10 @@ package everything
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"math"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	mcp "github.com/goldwire/goldwire/generated/mcp/v20260728"
+	"github.com/goldwire/goldwire/runtime/args"
 	"github.com/goldwire/goldwire/runtime/compat"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
@@ -66,67 +62,10 @@ func (r *round) elicit(key string, form *mcp.ElicitFormParams) *mcp.ElicitResult
 		r.fail(invalidParams("inputResponses.%s: %s", key, err))
 	} else if res == nil {
 		r.ask(key, &mcp.ElicitRequest{Params: form})
-	} else if res.Action == mcp.ElicitActionAccept {
-		if err := fits(&form.RequestedSchema, res.Content); err != nil {
-			r.fail(invalidParams("inputResponses.%s.content.%s", key, err))
-		}
+	} else if err := args.CheckAnswer(form, res); err != nil {
+		r.fail(invalidParams("inputResponses.%s.%s", key, err))
 	}
 	return res
-}
-
-// fits holds what the user filled in against the form (client/elicitation,
-// security). The error begins with the name of the field.
-func fits(s *mcp.ElicitSchema, content map[string]mcp.ElicitValue) error {
-	for _, name := range s.Required {
-		if _, ok := content[name]; !ok {
-			return fmt.Errorf("%s: missing", name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(content)) {
-		var ok bool
-		v := content[name]
-		str, isStr := v.Str()
-		num, isNum := v.Float()
-		switch f := s.Properties[name].(type) {
-		case *mcp.StringSchema:
-			n := int64(utf8.RuneCountInString(str))
-			ok = isStr && n >= or(f.MinLength, 0) && n <= or(f.MaxLength, n)
-		case *mcp.NumberSchema:
-			ok = isNum && num >= or(f.Minimum, num) && num <= or(f.Maximum, num) && (f.Type != mcp.NumberTypeInteger || num == math.Trunc(num))
-		case *mcp.BooleanSchema:
-			_, ok = v.Bool()
-		case *mcp.UntitledSingleSelectEnumSchema:
-			ok = isStr && slices.Contains(f.Enum, str)
-		case *mcp.LegacyTitledEnumSchema:
-			ok = isStr && slices.Contains(f.Enum, str)
-		case *mcp.TitledSingleSelectEnumSchema:
-			ok = isStr && slices.Contains(constsOf(f.OneOf), str)
-		case *mcp.UntitledMultiSelectEnumSchema:
-			ok = among(v, f.Items.Enum)
-		case *mcp.TitledMultiSelectEnumSchema:
-			ok = among(v, constsOf(f.Items.AnyOf))
-		default:
-			continue // it was not asked for
-		}
-		if !ok {
-			return fmt.Errorf("%s: does not fit the form", name)
-		}
-	}
-	return nil
-}
-
-// among reports whether a value is a list of some of the options.
-func among(v mcp.ElicitValue, options []string) bool {
-	list, ok := v.Strings()
-	return ok && !slices.ContainsFunc(list, func(s string) bool { return !slices.Contains(options, s) })
-}
-
-func constsOf(options []mcp.EnumOption) []string {
-	list := make([]string, len(options))
-	for i, o := range options {
-		list[i] = o.Const
-	}
-	return list
 }
 
 // sample is what the client's model wrote, nil when that is still asked for.

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	mcp "github.com/goldwire/goldwire/generated/mcp/v20260728"
+	"github.com/goldwire/goldwire/runtime/args"
 	"github.com/goldwire/goldwire/runtime/jsonl"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/streamhttp"
@@ -168,6 +169,20 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 	res, err := s.try(name, "{}", answer("user_name", said, "other", "1"), nil)
 	require.NoError(t, err)
 	require.Equal(t, "Hello, Ada!", res.Content[0].(*mcp.TextContent).Text)
+	for _, c := range []struct{ name, key, content, want string }{
+		{name, "user_name", `{"name":7}`, "inputResponses.user_name.content.name: want a string, got a number"},
+		{name, "user_name", `{}`, "inputResponses.user_name.content.name: missing"},
+		{"test_elicitation_sep1034_defaults", "answer", `{"age":30.5}`, "inputResponses.answer.content.age: want an integer, got a fraction"},
+		{"test_elicitation_sep1330_enums", "answer", `{"titledMulti":["One"]}`, `inputResponses.answer.content.titledMulti[0]: want one of "value1", "value2", "value3"`},
+	} {
+		_, err := s.try(c.name, "{}", answer(c.key, `{"action":"accept","content":`+c.content+`}`), nil)
+		e, ok := errors.AsType[*jsonrpc.Error](err)
+		require.True(t, ok, "%v", err)
+		require.Equal(t, jsonrpc.CodeInvalidParams, e.Code)
+		require.Equal(t, c.want, e.Message)
+		_, err = s.try(c.name, "{}", answer(c.key, `{"action":"decline","content":`+c.content+`}`), nil)
+		require.NoError(t, err)
+	}
 }
 
 // TestCapabilitiesDecideWhatIsAsked holds that a client is asked for nothing that
@@ -309,32 +324,6 @@ func TestToolsThatBecomeTasks(t *testing.T) {
 	}
 }
 
-// TestFits holds what fits a form: the refused values name the field.
-func TestFits(t *testing.T) {
-	for text, values := range map[string]struct{ good, bad []string }{
-		`{"type":"string","minLength":2,"maxLength":3}`:                  {[]string{`"ab"`, `"äöü"`}, []string{`"a"`, `"abcd"`, `1`, `true`, `["ab"]`}},
-		`{"type":"integer","minimum":1}`:                                 {[]string{`1`, `2.0`}, []string{`0`, `1.5`, `"1"`}},
-		`{"type":"number","maximum":1.5}`:                                {[]string{`1.5`, `-1`}, []string{`1.6`, `true`}},
-		`{"type":"boolean"}`:                                             {[]string{`true`, `false`}, []string{`"true"`, `1`}},
-		`{"type":"string","enum":["a"]}`:                                 {[]string{`"a"`}, []string{`"b"`, `1`}},
-		`{"type":"string","enum":["a"],"enumNames":["A"]}`:               {[]string{`"a"`}, []string{`"A"`}},
-		`{"type":"string","oneOf":[{"const":"a","title":"A"}]}`:          {[]string{`"a"`}, []string{`"A"`}},
-		`{"type":"array","items":{"type":"string","enum":["a","b"]}}`:    {[]string{`[]`, `["a","b"]`}, []string{`"a"`, `["c"]`}},
-		`{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}}`: {[]string{`["a"]`}, []string{`["A"]`, `[1]`}},
-	} {
-		s := &mcp.ElicitSchema{}
-		require.NoError(t, s.UnmarshalJSON([]byte(`{"type":"object","properties":{"f":`+text+`},"required":["f"]}`)))
-		for _, v := range values.good {
-			require.NoError(t, fits(s, map[string]mcp.ElicitValue{"f": {Raw: wire.Raw(v)}, "other": {Raw: wire.Raw("1")}}), "%s: %s", text, v)
-		}
-		for _, v := range values.bad {
-			require.EqualError(t, fits(s, map[string]mcp.ElicitValue{"f": {Raw: wire.Raw(v)}}), "f: does not fit the form", "%s: %s", text, v)
-		}
-		require.EqualError(t, fits(s, nil), "f: missing")
-		require.NoError(t, fits(s, fillIn(&mcp.ElicitSchema{Properties: map[string]mcp.PrimitiveSchemaDefinition{"f": s.Properties["f"]}})), text)
-	}
-}
-
 // TestTemplates holds which URIs the templates make.
 func TestTemplates(t *testing.T) {
 	for uri, text := range map[string]string{
@@ -399,8 +388,10 @@ func TestFillIn(t *testing.T) {
 		`{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}}`:       `["a"]`,
 		`{"type":"array","items":{"type":"string","enum":["a"]},"default":[]}`: `[]`,
 	} {
-		got := fillIn(form(`{"type":"object","properties":{"f":` + text + `}}`))
+		s := form(`{"type":"object","properties":{"f":` + text + `}}`)
+		got := fillIn(s)
 		f := got["f"]
 		require.JSONEq(t, want, string(f.AppendJSON(nil)), text)
+		require.NoError(t, args.CheckAnswer(&mcp.ElicitFormParams{RequestedSchema: *s}, &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: got}), text)
 	}
 }
