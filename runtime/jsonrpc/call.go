@@ -246,7 +246,7 @@ func (c *Conn) wakeSlot() {
 
 // mayCall holds state, direction and capabilities. c.mu is held.
 func (c *Conn) mayCall(method string) error {
-	svc := c.service()
+	svc := c.Service()
 	state := c.State()
 	switch {
 	case state == Closed:
@@ -788,7 +788,7 @@ func (c *Conn) sendFrame(ctx context.Context, ex Exchange, data []byte) error {
 // notify sends a notification, for the request in where there is one.
 func (c *Conn) notify(ctx context.Context, in *inbound, method string, params wire.Appender) error {
 	c.mu.Lock()
-	svc := c.service()
+	svc := c.Service()
 	if in != nil {
 		svc = in.svc
 	}
@@ -802,7 +802,7 @@ func (c *Conn) notify(ctx context.Context, in *inbound, method string, params wi
 	default:
 		if m := svc.methods[method]; m != nil && (c.side == ClientSide && !m.FromClient || c.side == ServerSide && !m.FromServer) {
 			err = &DirectionError{Method: method, Revision: svc.o.Revision, Side: c.side}
-		} else if svc == c.svc && c.gate != nil {
+		} else if svc == c.svc.Load() && c.gate != nil {
 			err = c.gate.check(method)
 		} else {
 			err = svc.own().check(method)

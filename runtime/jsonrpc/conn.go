@@ -69,8 +69,9 @@ type Conn struct {
 	handling       atomic.Int64
 	waiting        atomic.Int64 // calls that somebody waits for; no subscriptions
 	logLevel       atomic.Int32
-	state          atomic.Uint32 // State; written under mu only
-	opened         atomic.Bool   // stateful: initialize is answered
+	state          atomic.Uint32           // State; written under mu only
+	svc            atomic.Pointer[Service] // of the handshake; written under mu only
+	opened         atomic.Bool             // stateful: initialize is answered
 
 	once  atomic.Pointer[sync.Map] // of Peer.Once; made by the first
 	queue atomic.Pointer[queue]    // of notes; made by the first
@@ -80,7 +81,6 @@ type Conn struct {
 	joinable bool     // the handshake is made, and nobody has decoded its result
 	closing  bool     // the link is being closed
 	over     bool     // the link has ended
-	svc      *Service // of the handshake
 	session  *Session // nil before
 	relay    *Hub     // of Hub
 	gate     *gate
@@ -275,15 +275,8 @@ func (c *Conn) Service() *Service {
 	if c == nil {
 		return nil
 	}
-	c.mu.Lock()
-	s := c.service()
-	c.mu.Unlock()
-	return s
-}
-
-func (c *Conn) service() *Service {
-	if c.svc != nil {
-		return c.svc
+	if s := c.svc.Load(); s != nil {
+		return s
 	}
 	return c.single
 }
@@ -521,7 +514,7 @@ func (c *Conn) shut(cause error) {
 		close(c.idle)
 		c.idle = nil
 	}
-	svc := c.service()
+	svc := c.Service()
 	c.mu.Unlock()
 
 	if c.cancel != nil { // a fork for one exchange has none
@@ -626,7 +619,8 @@ func (c *Conn) Session() Session {
 // setSession remembers a handshake, and what may be sent after it. c.mu is
 // held.
 func (c *Conn) setSession(svc *Service, s Session) {
-	c.svc, c.session = svc, &s
+	c.svc.Store(svc)
+	c.session = &s
 	if svc != nil {
 		c.gate = svc.gateFor(c.side, s.Capabilities)
 	}

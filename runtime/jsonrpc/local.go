@@ -201,7 +201,7 @@ func localHandshake[R any, PR interface {
 	if c.State() == Closed {
 		return nil, &CallError{Method: method, Stage: StageQueue, Err: &ClosedError{Cause: c.err}}
 	}
-	c.setSession(c.service(), s)
+	c.setSession(c.Service(), s)
 	_ = c.transition(method, to)
 	if to != Ready {
 		_ = c.transition(method, Ready)

@@ -675,12 +675,16 @@ func (d *Dec) StrsOpt() ([]string, error) {
 
 // Const reads a string that must be want.
 func (d *Dec) Const(want string) error {
-	b := d.b
-	i := ws(b, d.i)
-	if n := i + 1 + len(want); n < len(b) && b[i] == '"' && b[n] == '"' && string(b[i+1:n]) == want {
+	b, i := d.b, d.i
+	if n := i + 1 + len(want); i >= 0 && n < len(b) && b[i] == '"' && b[n] == '"' && string(b[i+1:n]) == want {
 		d.i = n + 1
 		return nil
 	}
+	return d.slowConst(want)
+}
+
+func (d *Dec) slowConst(want string) error {
+	i := ws(d.b, d.i)
 	got, err := d.Str()
 	if err != nil {
 		return err

@@ -60,6 +60,13 @@ func (m *Members) Set(name string, v Raw) {
 // Check reports the first member that AppendMembers leaves out, because known reports its name or it came before, and the
 // first value that is not JSON.
 func (m Members) Check(known func(string) bool) error {
+	if len(m) == 0 {
+		return nil
+	}
+	return m.check(known)
+}
+
+func (m Members) check(known func(string) bool) error {
 	var seen nameSet
 	for i := range m {
 		switch name := m[i].Name; {
