@@ -185,7 +185,7 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	opts.Redact = result.NewRedactor(secrets)
+	opts.Redact = result.NewRedactor(append(secrets, result.ArgSecrets(target.Command)...))
 	known, flaky, err := f.lists()
 	if err != nil {
 		return &exitError{exitUsage, err}
@@ -305,7 +305,7 @@ func (f *checkFlags) target(args []string) (t conformance.Target, secrets []stri
 		}
 		secrets = append(secrets, more...)
 	} else if len(f.headers) > 0 || f.bearer != "" || overSet(f.transport) {
-		return t, nil, &exitError{exitUsage, errors.New("--header, --bearer and --transport are for a server at a URL")}
+		return t, nil, &exitError{exitUsage, errors.New("--header, --transport and --bearer: they are for a server at a URL")}
 	}
 	if t.Endpoint != nil && len(f.env) > 0 {
 		return t, nil, &exitError{exitUsage, errors.New("--env is for a server that is started: the one at a URL runs already")}
@@ -349,7 +349,7 @@ func (f *checkFlags) endpoint(e *check.Endpoint) (secrets []string, err error) {
 	}
 	maps.Copy(e.Header, header)
 	if len(e.Header.Values("Authorization")) > 1 {
-		return nil, errors.New("--bearer sets the header Authorization, and so does --header: want one of them")
+		return nil, errors.New("the header Authorization is set twice, by --header and by --bearer; want one of them")
 	}
 	if f.transport != "auto" {
 		e.Over = catalogue.Transport(f.transport)

@@ -51,7 +51,7 @@ func (r *run) shut() {
 	}
 	why := "every request is refused with status " + strconv.Itoa(status)
 	if e, ok := r.target.(*Endpoint); ok && e.gives() {
-		why += ", what -H, --bearer or the URL gave with it does not open the server"
+		why += ", what is given with it (-H, --bearer, the URL) does not open the server"
 	} else {
 		why += ": give credentials with -H, or --bearer"
 	}

@@ -240,7 +240,7 @@ func authChecks() []check.Check {
 						if value == "" || len(issued) == 0 {
 							continue
 						}
-						want(c, s.at(), strings.EqualFold(scheme, "Bearer") && issued[token] != nil, "Authorization: Bearer and the token that was given", strconv.Quote(value))
+						want(c, s.at(), strings.EqualFold(scheme, "Bearer") && issued[token] != nil, "Authorization with the scheme Bearer and the token that was given", strconv.Quote(value))
 					}
 				}
 			},

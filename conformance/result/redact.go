@@ -73,15 +73,18 @@ var looks = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)(\b(?:proxy-)?authorization\\*["']?\s*[:=]\s*\\*["']?)(?:(?:bearer|basic|token|dpop)\s+)?[^\s"'\\,;{\[][^\s"'\\,;]*`),
 	regexp.MustCompile(`(?i)(\b(?:set-)?cookie\\*["']?\s*:\s*\\*["']?)[^"'\\\r\n]+`),
 	regexp.MustCompile(`(?i)("(?:access_?token|refresh_?token|id_?token|client_?secret|api_?key|x-api-key|password|passwd)\\*"\s*:\s*\\*")[^"\\]+`),
-	regexp.MustCompile(`(?i)(--?(?:access-?token|token|api-?key|password|secret|client-secret|bearer)[= ])\S+`),
+	regexp.MustCompile(`(?i)((?:^|[^\w-])--?[\w-]*?` + secretNames + `[= ])\S+`),
 	regexp.MustCompile(`(?i)(\bx-api-key\s*[:=]\s*)\S+`),
 	// Tokens by how they are made.
 	regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|sk-[A-Za-z0-9_-]{20,}|xox[abeprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)`),
 }
 
 // A word after bearer is a token when it is long or holds a digit; else it is
-// prose.
-var bearer = regexp.MustCompile(`(?i)\b(bearer\s+)([A-Za-z0-9._~+/-]+=*)`)
+// prose, and so is the parameter of a challenge, which names no secret.
+var (
+	bearer    = regexp.MustCompile(`(?i)\b(bearer\s+)([A-Za-z0-9._~+/-][A-Za-z0-9._~+/_-]*=*)`)
+	challenge = regexp.MustCompile(`^(?:realm|scope|error|error_description|error_uri|resource_metadata|resource)=$`)
+)
 
 // Text takes the secrets out of a text.
 func (r *Redactor) Text(s string) string {
@@ -99,7 +102,7 @@ func (r *Redactor) Text(s string) string {
 	}
 	return bearer.ReplaceAllStringFunc(s, func(m string) string {
 		parts := bearer.FindStringSubmatch(m)
-		if len(parts[2]) < 16 && !strings.ContainsAny(parts[2], "0123456789") {
+		if len(parts[2]) < 16 && !strings.ContainsAny(parts[2], "0123456789") || challenge.MatchString(parts[2]) {
 			return m
 		}
 		return parts[1] + Redacted
@@ -174,6 +177,38 @@ func (r *Redactor) Command(line string) string {
 	return r.Text(URL(line))
 }
 
+// ArgSecrets are the values that Args takes out of a command line, each as
+// NAME=value for NewRedactor: a program may repeat elsewhere what it was given.
+func ArgSecrets(args []string) []string {
+	var out []string
+	add := func(v string) {
+		if n := len(v); n > 2 && v[0] == v[n-1] && (v[0] == '"' || v[0] == '\'') {
+			v = v[1 : n-1]
+		}
+		out = append(out, "secret="+v)
+	}
+	for i, arg := range args {
+		if i > 0 && secretFlag.MatchString(args[i-1]) {
+			add(arg)
+			continue
+		}
+		if m := secretArg.FindStringSubmatchIndex(arg); m != nil {
+			add(arg[m[3]:])
+			continue
+		}
+		for _, m := range secretValue.FindAllStringSubmatchIndex(arg, -1) {
+			add(arg[m[3]:m[1]])
+		}
+		for _, m := range secretQuery.FindAllStringSubmatchIndex(arg, -1) {
+			add(arg[m[3]:m[1]])
+		}
+		for _, m := range password.FindAllStringSubmatch(arg, -1) {
+			add(m[1])
+		}
+	}
+	return out
+}
+
 // secretNames end the name of a flag or variable whose value is a secret.
 const secretNames = `(?:token|secret|secret[-_]?key|passw(?:or)?d|passphrase|bearer|credentials?|(?:api|access|private)[-_]?key)`
 
@@ -192,6 +227,7 @@ var (
 var (
 	secretQuery = regexp.MustCompile(`(?i)([?&][^=&\s#]*(?:token|secret|key|passw|pwd|credential|auth|bearer|sig)[^=&\s#]*=)[^&\s#]+`)
 	userInfo    = regexp.MustCompile(`(://)[^/@\s]+@`)
+	password    = regexp.MustCompile(`://[^/@\s:]*:([^/@\s]+)@`)
 )
 
 // URL takes what stands in front of the host out of URLs, and the values in their
