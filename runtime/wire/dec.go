@@ -267,33 +267,31 @@ func (d *Dec) Str() (string, error) {
 	}
 	i++
 	s := i
-	if len(b)-i >= 8 {
-		if m := special(le64(b[i:])); m != 0 {
-			i += bits.TrailingZeros64(m) >> 3
-		} else if e := d.look.text(i - 1); e > 0 { // looked over before
-			i = e - 1
-		} else {
-			i = plain(b, i+8)
-		}
-		if i < len(b) && b[i] == '"' {
-			d.i = i + 1
-			return d.own(b[s:i]), nil
-		}
+	if len(b)-i < 8 {
+		i = plain(b, i)
+	} else if m := special(le64(b[i:])); m != 0 {
+		i += bits.TrailingZeros64(m) >> 3
+	} else if e := d.look.text(i - 1); e > 0 { // looked over before
+		i = e - 1
+	} else {
+		i = plain(b, i+8)
+	}
+	if i < len(b) && b[i] == '"' {
+		d.i = i + 1
+		return d.own(b[s:i]), nil
 	}
 	return d.slowStr(s, i)
 }
 
-// slowStr reads a string whose body starts at s and is plain up to i.
+// slowStr reads a string whose body starts at s and is plain up to i, but not there.
 func (d *Dec) slowStr(s, i int) (string, error) {
 	b := d.b
-	for {
-		if i = plain(b, i); i >= len(b) || b[i] < 0x80 {
-			break
-		}
+	for i < len(b) && b[i] >= 0x80 {
 		var ok bool
 		if i, ok = scanRunes(b, i); !ok {
 			return "", d.fail(badRune(b, i))
 		}
+		i = plain(b, i)
 	}
 	if i < len(b) && b[i] == '"' {
 		d.i = i + 1
