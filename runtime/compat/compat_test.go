@@ -83,7 +83,7 @@ func TestRevisionsRefusesWhatCannotBeToldApart(t *testing.T) {
 	_, err = compat.Revisions(v20251125.Server{}, v20251125.Server{}).Bind()
 	require.ErrorContains(t, err, "two speak 2025-11-25")
 	_, err = compat.Revisions(v20260728.Server{}, v20260728.Server{}).Bind()
-	require.ErrorContains(t, err, "two of stateless revisions")
+	require.ErrorContains(t, err, "two speak 2026-07-28")
 	_, err = compat.Revisions(v20251125.Server{}, nil).Bind()
 	require.ErrorContains(t, err, "no server or client")
 	_, err = compat.Revisions((*v20251125.Server)(nil)).Bind()

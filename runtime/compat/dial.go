@@ -5,11 +5,11 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	v20260728 "github.com/goldwire/goldwire/generated/mcp/v20260728"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
-	"github.com/goldwire/goldwire/runtime/revision"
 	"github.com/goldwire/goldwire/runtime/wire"
 )
 
@@ -18,8 +18,8 @@ import (
 const probeTimeout = 5 * time.Second
 
 // DialRevisions connects to a server in the newest revision that both sides speak, and
-// makes the handshake. clients are generated Clients, one a revision, at most one
-// of them of a stateless revision. What the server speaks is the connection's Session().Revision, and the Join of that
+// makes the handshake. clients are generated Clients, one a revision. What the
+// server speaks is the connection's Session().Revision, and the Join of that
 // revision's package makes a RemoteServer of the connection:
 //
 //	conn, err := compat.DialRevisions(ctx, dialer, newer, older)
@@ -31,9 +31,10 @@ const probeTimeout = 5 * time.Second
 //		server, err := v20251125.Join(ctx, conn, older)
 //	}
 //
-// The stateless revision is tried first, by server/discover. A server that
-// refuses that with the error of an unsupported version, or of a missing
-// capability, is stateless all the same and fails the dial
+// The newest stateless revision is tried first, by server/discover. A server that
+// answers with other versions is asked again in the newest stateless one of ours
+// that it lists. One that lists none of them, in the error of an unsupported version, or
+// of a missing capability, is stateless all the same and fails the dial
 // (*jsonrpc.VersionError), unless it lists a stateful revision of ours; after
 // any other error, and after five seconds of
 // silence, the server gets initialize. That offers the newest stateful revision;
@@ -52,12 +53,13 @@ func DialRevisions(ctx context.Context, d jsonrpc.Dialer, clients ...jsonrpc.Bin
 	if err != nil {
 		return nil, err
 	}
-	a := &attempt{d: d, c: &callers{e}}
+	a := &attempt{d: d, c: &callers{eras: e}}
+	a.c.asks.Store(e.latest)
 	identity := ""
 	if i, ok := d.(jsonrpc.Identified); ok {
 		identity = i.Identity()
 	}
-	if e.newest != nil && e.stateless != nil && known.stateful(identity) {
+	if e.newest != nil && e.latest != nil && known.stateful(identity) {
 		if conn, err := a.initialize(ctx, nil); err == nil || ctx.Err() != nil {
 			return conn, err
 		}
@@ -83,7 +85,7 @@ func (a *attempt) open(ctx context.Context) (*jsonrpc.Conn, error) {
 
 // dial finds out what the server speaks.
 func (a *attempt) dial(ctx context.Context) (*jsonrpc.Conn, error) {
-	if a.c.stateless == nil {
+	if a.c.latest == nil {
 		return a.initialize(ctx, nil)
 	}
 	conn, err := a.open(ctx)
@@ -98,6 +100,14 @@ func (a *attempt) dial(ctx context.Context) (*jsonrpc.Conn, error) {
 		}
 	}
 	err = a.discover(probing, conn)
+	for a.c.askOlder(err) {
+		if conn.State() == jsonrpc.Closed {
+			if conn, err = a.open(ctx); err != nil {
+				return nil, err
+			}
+		}
+		err = a.discover(probing, conn)
+	}
 	switch e, answered := errors.AsType[*jsonrpc.Error](err); {
 	case err == nil:
 		return conn, nil
@@ -109,7 +119,7 @@ func (a *attempt) dial(ctx context.Context) (*jsonrpc.Conn, error) {
 			break
 		}
 		_ = conn.Close(ctx)
-		if theirs != nil {
+		if theirs != nil && a.c.shared(theirs) == nil {
 			return nil, &jsonrpc.VersionError{Ours: a.c.Revisions(), Theirs: theirs, Cause: e}
 		}
 		return nil, err
@@ -128,7 +138,11 @@ func (a *attempt) dial(ctx context.Context) (*jsonrpc.Conn, error) {
 		return joined, nil
 	}
 	// It was slow to start, or it says that it is stateless after all.
-	if stateless := slices.Contains(theirsOf(ierr), a.c.stateless.Revision()); stateless || silent && conn.State() != jsonrpc.Closed {
+	stateless := a.c.shared(theirsOf(ierr))
+	if stateless != nil {
+		a.c.asks.Store(stateless)
+	}
+	if stateless != nil || silent && conn.State() != jsonrpc.Closed {
 		if conn.State() == jsonrpc.Closed {
 			if conn, err = a.open(ctx); err != nil {
 				return nil, errors.Join(ierr, err)
@@ -136,7 +150,7 @@ func (a *attempt) dial(ctx context.Context) (*jsonrpc.Conn, error) {
 		}
 		if again := a.discover(ctx, conn); again == nil {
 			return conn, nil
-		} else if stateless {
+		} else if stateless != nil {
 			err = again
 		}
 	}
@@ -147,9 +161,9 @@ func (a *attempt) dial(ctx context.Context) (*jsonrpc.Conn, error) {
 	return nil, errors.Join(ierr, err)
 }
 
-// discover asks a server as one of the stateless revision.
+// discover asks a server as one of a stateless revision.
 func (a *attempt) discover(ctx context.Context, conn *jsonrpc.Conn) error {
-	s := a.c.stateless
+	s := a.c.asks.Load()
 	meta := append(wire.AppendString([]byte(`{"_meta":{`), v20260728.MetaKeyProtocolVersion), ':')
 	meta = wire.AppendString(meta, s.Revision())
 	meta = append(wire.AppendString(append(meta, ','), v20260728.MetaKeyClientCapabilities), ':')
@@ -216,7 +230,10 @@ func listOf(list wire.Raw) (out []string) {
 }
 
 // callers are the clients of one connection.
-type callers struct{ *eras }
+type callers struct {
+	*eras
+	asks atomic.Pointer[jsonrpc.Service] // whose server/discover is sent; of the latest first
+}
 
 // Bind returns the callers themselves.
 func (c *callers) Bind() (jsonrpc.Chooser, error) { return c, nil }
@@ -226,21 +243,38 @@ func (c *callers) Choose(conn *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Service {
 	if s := conn.Service(); s != nil {
 		return s
 	}
-	if f.Method == "server/discover" {
-		return c.stateless
+	if f.Method == v20260728.MethodServerDiscover {
+		return c.asks.Load()
 	}
 	return c.stateful[conn.Session().Revision]
 }
 
-// Revisions lists what the clients speak, oldest first: for the errors of
-// handshakes.
-func (c *callers) Revisions() (out []string) {
-	for _, rev := range revision.All() {
-		if c.stateful[rev] != nil || c.eras.stateless != nil && c.eras.stateless.Revision() == rev {
-			out = append(out, rev)
+// shared is the client of the newest stateless revision among a server's
+// versions, nil for none.
+func (c *callers) shared(versions []string) *jsonrpc.Service {
+	for _, rev := range newestFirst(c.stateless) {
+		if slices.Contains(versions, rev) {
+			return c.stateless[rev]
 		}
 	}
-	return out
+	return nil
+}
+
+// askOlder reports whether what came of server/discover lists an older stateless
+// revision of ours than the one that asked, and lets that ask. Specification:
+// basic/versioning, protocol version errors (2026-07-28).
+func (c *callers) askOlder(err error) bool {
+	theirs := theirsOf(err)
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Code == jsonrpc.CodeUnsupportedProtocolVersion {
+		theirs = listOf(e.Data.Get("supported"))
+	}
+	all := newestFirst(c.stateless)
+	next := c.shared(theirs)
+	if next == nil || slices.Index(all, next.Revision()) <= slices.Index(all, c.asks.Load().Revision()) {
+		return false
+	}
+	c.asks.Store(next)
+	return true
 }
 
 // joinsOne reports whether one of a server's versions is of a stateful client.

@@ -12,8 +12,11 @@ import (
 // to try: the answer of a stateless server, which is never asked to initialize,
 // or a failure that says nothing of the server's era and would come again.
 // Whatever else a server answers, an empty 400 or a page, it may be one of a
-// stateful revision. Specification: basic/transports/streamable-http, backward
-// compatibility (2026-07-28).
+// stateful revision; so may one whose 404 holds CodeMethodNotFound, since every
+// stateless server has server/discover: it is some server, or a gateway before it,
+// that gives this status to any unknown method. Specification:
+// basic/transports/streamable-http, backward compatibility, and server/discover
+// (2026-07-28).
 func settled(err error) bool {
 	if e, ok := errors.AsType[*streamhttp.RequestError](err); ok {
 		return !e.Sent // it cannot be reached
@@ -28,8 +31,6 @@ func settled(err error) bool {
 	switch e.Status {
 	case http.StatusBadRequest:
 		return e.RPC == jsonrpc.CodeHeaderMismatch || e.RPC == jsonrpc.CodeMissingClientCapability || e.RPC == jsonrpc.CodeUnsupportedProtocolVersion
-	case http.StatusNotFound:
-		return e.RPC == jsonrpc.CodeMethodNotFound
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusTooManyRequests,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true

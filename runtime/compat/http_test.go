@@ -118,7 +118,8 @@ func TestDialOverHTTPFindsTheEra(t *testing.T) {
 		{"400 with -32022", &probed{status: 400, kind: "application/json", body: fmt.Sprintf(anError, -32022, `,"data":{"supported":["2027-01-01"],"requested":"2026-07-28"}`), stateful: "2025-11-25"}, "", []string{"server/discover"}, "2027-01-01"},
 		{"400 with -32022 that lists a stateful revision", &probed{status: 400, kind: "application/json", body: fmt.Sprintf(anError, -32022, `,"data":{"supported":["2025-11-25","2025-06-18"],"requested":"2026-07-28"}`), stateful: "2025-11-25"}, "2025-11-25", []string{"server/discover", "initialize", "notifications/initialized"}, ""},
 		{"400 with -32022 that lists none of ours", &probed{status: 400, kind: "application/json", body: fmt.Sprintf(anError, -32022, `,"data":{"supported":["2024-01-01"],"requested":"2026-07-28"}`), stateful: "2025-11-25"}, "", []string{"server/discover"}, "2024-01-01"},
-		{"404 with -32601", &probed{status: 404, kind: "application/json", body: rpc(-32601), stateful: "2025-11-25"}, "", []string{"server/discover"}, "-32601"},
+		{"404 with -32601: every stateless server knows the method", &probed{status: 404, kind: "application/json", body: rpc(-32601), stateful: "2025-11-25"}, "2025-11-25", []string{"server/discover", "initialize", "notifications/initialized"}, ""},
+		{"404 with -32601 to everything", &probed{status: 404, kind: "application/json", body: rpc(-32601)}, "", []string{"server/discover", "initialize"}, "-32601"},
 		{"400, empty", &probed{status: 400, stateful: "2025-11-25"}, "2025-11-25", []string{"server/discover", "initialize", "notifications/initialized"}, ""},
 		{"400 with a page", &probed{status: 400, kind: "text/html", body: "<html>", stateful: "2025-06-18"}, "2025-06-18", []string{"server/discover", "initialize", "notifications/initialized"}, ""},
 		{"discover-fallback-only-on-32601: 400 with another code", &probed{status: 400, kind: "application/json", body: rpc(-32602), stateful: "2025-11-25"}, "2025-11-25", nil, ""},
@@ -183,7 +184,7 @@ func TestDialOverHTTPRemembersTheEndpoint(t *testing.T) {
 	require.NoError(t, conn.Close(t.Context()))
 }
 
-// TestDialOverHTTPRemembersClearAnswers: 400, 404 and 405 without a word of the
+// TestDialOverHTTPRemembersClearAnswers: 400, 404 and 405 without a word of a
 // stateless revision are remembered, and so is an error of the server's own;
 // another status, even one that a proxy made up, is not.
 func TestDialOverHTTPRemembersClearAnswers(t *testing.T) {
@@ -195,6 +196,7 @@ func TestDialOverHTTPRemembersClearAnswers(t *testing.T) {
 	}{
 		{"400", 400, "", "", "2025-11-25"},
 		{"404", 404, "text/html", "<html>", "2025-11-25"},
+		{"404 with -32601", 404, "application/json", fmt.Sprintf(anError, -32601, ""), "2025-11-25"},
 		{"405", 405, "", "", "2025-11-25"},
 		{"an error with 200", 200, "application/json", fmt.Sprintf(anError, -32601, ""), "2025-11-25"},
 		{"500", 500, "", "", "2026-07-28"},

@@ -103,11 +103,14 @@ func (e *every) Bind() (jsonrpc.Chooser, error) {
 		return nil, err
 	}
 	joined.options = own
-	switch {
+	if err := joined.speakAsOne(); err != nil {
+		return nil, err
+	}
+	switch svc := joined.stateless[v20260728.Revision]; {
 	case u != nil:
-		joined.stateless.Watch(u.watch)
+		svc.Watch(u.watch)
 	case g != nil:
-		joined.stateless.Watch(g.up.watch)
+		svc.Watch(g.up.watch)
 	}
 	if g != nil {
 		g.hearLists()

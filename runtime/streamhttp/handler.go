@@ -12,6 +12,7 @@ import (
 
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/revision"
+	"github.com/goldwire/goldwire/runtime/wire"
 )
 
 // HandlerOptions are the limits and policies of a Handler. The zero value
@@ -150,13 +151,13 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 type Handler struct {
 	o      HandlerOptions
 	ch     jsonrpc.Chooser
-	modern *jsonrpc.Service            // of the stateless revision, nil if none
+	modern map[string]*era             // the stateless revisions
+	latest *era                        // of them, nil if there are none
 	legacy map[string]*jsonrpc.Service // of the stateful ones, by revision
 	err    error                       // of the binder
 	born   time.Time
 	log    *slog.Logger
 	guard  *Guard
-	params paramTables
 
 	draining atomic.Bool
 	closed   atomic.Bool
@@ -179,11 +180,17 @@ type Handler struct {
 	idle     chan struct{} // made by a shutdown, closed when nothing is in progress
 }
 
+// era is a stateless revision that is served.
+type era struct {
+	svc    *jsonrpc.Service
+	params paramTables // of its tools
+}
+
 // NewHandler makes a handler of what a binder serves: the generated Server of
 // one revision, or what compat joins. There is at most one HandlerOptions. A
 // binder that fails makes a handler that answers 500; Err says why.
 func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
-	h := &Handler{born: time.Now(), sessions: map[string]*serverSession{}, legacy: map[string]*jsonrpc.Service{}}
+	h := &Handler{born: time.Now(), sessions: map[string]*serverSession{}, modern: map[string]*era{}, legacy: map[string]*jsonrpc.Service{}}
 	if len(o) > 0 {
 		h.o = o[0]
 	}
@@ -215,31 +222,74 @@ func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
 
 // probe finds out which revisions the chooser serves, by asking what it would
 // choose for each. One that the runtime has no rules of (a draft's) is found as
-// that which its kind falls back on; its service knows its rules.
+// that which its kind falls back on, or named by the chooser; its service knows its
+// rules.
 func (h *Handler) probe() {
 	c := jsonrpc.NewConn(nil, h.ch, jsonrpc.ServerSide)
-	for _, rev := range revision.All() {
-		rules, _ := revision.For(rev)
-		f := &jsonrpc.Peek{Method: methodInitialize, Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + rev + `","capabilities":{},"clientInfo":{"name":"","version":""}}}`)}
-		if rules.Stateless {
-			f = &jsonrpc.Peek{Method: methodDiscover, Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"` + metaVersion + `":"` + rev + `","` + metaCapabilities + `":{}}}}`)}
-		}
-		switch svc := h.ch.Choose(c, f); {
-		case svc == nil:
-		case !svc.Rules().Stateless:
-			h.legacy[svc.Revision()] = svc
-		case svc.Revision() == rev || h.modern == nil:
-			h.modern = svc // the newest
+	all := revision.All()
+	if x, ok := h.ch.(interface{ Revisions() []string }); ok {
+		for _, rev := range x.Revisions() {
+			if !revision.Known(rev) {
+				all = append(all, rev)
+			}
 		}
 	}
-	if h.modern == nil && len(h.legacy) == 0 {
+	var other *jsonrpc.Service // a stateless one that was not asked for
+	for _, rev := range all {
+		named := string(wire.AppendString(nil, rev))
+		for _, f := range []*jsonrpc.Peek{
+			{Method: methodInitialize, Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":` + named + `,"capabilities":{},"clientInfo":{"name":"","version":""}}}`)},
+			{Method: methodToolsList, Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + metaVersion + `":` + named + `,"` + metaCapabilities + `":{}}}}`)},
+		} {
+			switch svc := h.ch.Choose(c, f); {
+			case svc == nil:
+			case !svc.Rules().Stateless:
+				h.legacy[svc.Revision()] = svc
+			case svc.Revision() == rev && f.Method == methodToolsList:
+				h.serve(svc) // the newest comes last
+			default:
+				other = svc
+			}
+		}
+	}
+	if h.latest == nil && other != nil {
+		h.serve(other)
+	}
+	if h.latest == nil && len(h.legacy) == 0 {
 		h.err = errors.New("no revision to serve")
 	}
 	h.root = jsonrpc.NewConn(nil, sessionChooser{h.ch}, jsonrpc.ServerSide)
 	h.refusing = jsonrpc.NewConn(nil, noChooser{h.ch}, jsonrpc.ServerSide)
-	if h.modern != nil {
-		h.stateless = jsonrpc.NewConn(nil, h.modern, jsonrpc.ServerSide)
+	switch {
+	case len(h.modern) == 1:
+		h.stateless = jsonrpc.NewConn(nil, h.latest.svc, jsonrpc.ServerSide)
+	case len(h.modern) > 1:
+		judge := h.ch.Choose(c, &jsonrpc.Peek{Method: methodInitialize, Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"_meta":{"` + metaCapabilities + `":{}}}}`)})
+		if judge == nil || !judge.Rules().Stateless {
+			judge = h.latest.svc
+		}
+		h.stateless = jsonrpc.NewConn(nil, statelessChooser{h.ch, h, judge}, jsonrpc.ServerSide)
 	}
+}
+
+// serve notes a stateless revision, the latest of those that are noted.
+func (h *Handler) serve(svc *jsonrpc.Service) {
+	h.latest = &era{svc: svc}
+	h.modern[svc.Revision()] = h.latest
+}
+
+// speaks reports whether a version is that of a stateless revision that is served.
+func (h *Handler) speaks(version string) bool {
+	return h.latest != nil && (version == h.latest.svc.Revision() || len(h.modern) > 1 && h.modern[version] != nil)
+}
+
+// stated is the stateless revision that a header names, the latest where it names
+// none that is served; there has to be one.
+func (h *Handler) stated(header map[string][]string) *era {
+	if m := h.modern[first(header[HeaderProtocolVersion])]; m != nil {
+		return m
+	}
+	return h.latest
 }
 
 // now is the time since the handler was made. Of what is looked at with each
@@ -286,6 +336,28 @@ func (s sessionChooser) Choose(c *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Servic
 		return svc
 	}
 	return c.Service()
+}
+
+// A statelessChooser keeps to the stateless revisions where there are several: what
+// says no version of its own belongs to that of its header.
+type statelessChooser struct {
+	jsonrpc.Chooser
+	h     *Handler
+	judge *jsonrpc.Service // of a handshake, which no stateless revision has
+}
+
+func (s statelessChooser) Options() jsonrpc.Options { return optionsOf(s.Chooser) }
+
+func (s statelessChooser) Choose(c *jsonrpc.Conn, f *jsonrpc.Peek) *jsonrpc.Service {
+	if f.SaysItAll() {
+		if svc := s.Chooser.Choose(c, f); svc == nil || svc.Rules().Stateless {
+			return svc
+		}
+	}
+	if f.Method == methodInitialize {
+		return s.judge
+	}
+	return s.h.stated(f.Header).svc
 }
 
 // A noChooser has nobody to handle anything.

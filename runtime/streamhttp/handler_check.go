@@ -190,8 +190,8 @@ func (h *Handler) rulesOf(version string) (*revision.Rules, bool) {
 	if svc := h.legacy[version]; svc != nil {
 		return svc.Rules(), true
 	}
-	if h.modern != nil && version == h.modern.Revision() {
-		return h.modern.Rules(), true
+	if m := h.modern[version]; m != nil {
+		return m.svc.Rules(), true
 	}
 	return revision.For(version)
 }
@@ -214,10 +214,12 @@ func (h *Handler) checkHeaders(ctx context.Context, hdr http.Header, hd *head) *
 		return nil
 	case version != hd.version:
 		return mismatch(&HeaderError{HeaderProtocolVersion, strconv.Quote(clipValue(version)) + ", but the body's _meta says " + strconv.Quote(clipValue(hd.version))})
-	case version != h.modern.Revision():
+	}
+	m := h.modern[version]
+	if m == nil {
 		return nil
 	}
-	handled := h.modern.Handles(hd.method)
+	handled := m.svc.Handles(hd.method)
 	member := hd.member
 	if !handled {
 		member = wire.Raw(nil).Get
@@ -226,7 +228,7 @@ func (h *Handler) checkHeaders(ctx context.Context, hdr http.Header, hd *head) *
 		return mismatch(err)
 	}
 	if hd.method == methodToolsCall && handled {
-		err := h.checkParams(ctx, hdr, hd)
+		err := h.checkParams(ctx, m, hdr, hd)
 		switch refusal, refused := err.(*jsonrpc.Error); {
 		case refused:
 			return refusal
@@ -291,9 +293,7 @@ func writeJSON(w http.ResponseWriter, values *[2]string, status int, data []byte
 // versions lists the revisions that are served, newest first.
 func (h *Handler) versions() []string {
 	all := slices.Collect(maps.Keys(h.legacy))
-	if h.modern != nil {
-		all = append(all, h.modern.Revision())
-	}
+	all = slices.AppendSeq(all, maps.Keys(h.modern))
 	slices.Sort(all)
 	slices.Reverse(all)
 	return all

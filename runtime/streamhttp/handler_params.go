@@ -48,7 +48,7 @@ const (
 // table that speaks against the call may be out of date: then it is made again.
 // Without one nothing can be held against anything, and the call is refused
 // (errToolsUnknown, or what the list was refused with).
-func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) error {
+func (h *Handler) checkParams(ctx context.Context, m *era, hdr http.Header, hd *head) error {
 	raw := hd.member("name")
 	if raw.Kind() != wire.KindString {
 		return nil
@@ -63,11 +63,11 @@ func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) er
 		return params.Check(hdr, hd.member("arguments"))
 	}
 	now := h.now()
-	t := h.params.get(ctx)
+	t := m.params.get(ctx)
 	asked := t == nil || now > t.until
 	if asked {
 		var refusal *jsonrpc.Error
-		if t, refusal = h.listTools(ctx, t); t == nil && refusal != nil {
+		if t, refusal = h.listTools(ctx, m, t); t == nil && refusal != nil {
 			return refusal
 		}
 	}
@@ -80,7 +80,7 @@ func (h *Handler) checkParams(ctx context.Context, hdr http.Header, hd *head) er
 			break
 		}
 		asked = true
-		t, _ = h.listTools(ctx, t)
+		t, _ = h.listTools(ctx, m, t)
 		err = t.check(raw, hdr, hd)
 	}
 	if asked && ctx.Err() != nil {
@@ -135,8 +135,8 @@ func (p *paramTables) put(principal string, public bool, t *paramTable) {
 // for it, and the others wait. What a client does cannot break the list off.
 // Where it fails the last table stays, nil if there was none, and the error says
 // what the list was answered with, if it was.
-func (h *Handler) listTools(ctx context.Context, last *paramTable) (*paramTable, *jsonrpc.Error) {
-	p, who := &h.params, jsonrpc.Principal(ctx)
+func (h *Handler) listTools(ctx context.Context, m *era, last *paramTable) (*paramTable, *jsonrpc.Error) {
+	p, who := &m.params, jsonrpc.Principal(ctx)
 	p.mu.Lock()
 	l := p.making[who]
 	if l != nil {
@@ -167,7 +167,7 @@ func (h *Handler) listTools(ctx context.Context, last *paramTable) (*paramTable,
 		p.mu.Unlock()
 		end()
 	}()
-	if t, refusal = h.askForTools(l.ctx); t == nil {
+	if t, refusal = h.askForTools(l.ctx, m); t == nil {
 		h.log.Warn("the tools could not be listed: headers of arguments are held against what was listed before, and calls are refused if that was nothing")
 	}
 	return t.or(last), refusal
@@ -185,13 +185,13 @@ var errToolsUnknown = errors.New("the tools could not be listed, so that it is n
 
 // askForTools asks the server for its tools and remembers what they say. It is
 // nil, and nothing is remembered, unless there is a result for each page.
-func (h *Handler) askForTools(ctx context.Context) (*paramTable, *jsonrpc.Error) {
+func (h *Handler) askForTools(ctx context.Context, m *era) (*paramTable, *jsonrpc.Error) {
 	t := &paramTable{tools: map[string]ParamHeaders{}, made: h.now()}
 	ttl, public := mostTTL, true
 	cursor := wire.Raw(nil)
 	tools := 0
 	for range maxPages {
-		page, refusal := h.ask(ctx, methodToolsList, cursor)
+		page, refusal := h.ask(ctx, m, methodToolsList, cursor)
 		if page == nil {
 			return nil, refusal
 		}
@@ -215,18 +215,18 @@ func (h *Handler) askForTools(ctx context.Context) (*paramTable, *jsonrpc.Error)
 		cursor = next
 	}
 	t.until = h.now() + max(ttl, leastTTL)
-	h.params.put(jsonrpc.Principal(ctx), public, t)
+	m.params.put(jsonrpc.Principal(ctx), public, t)
 	return t, nil
 }
 
 // ask makes a request of the server's own, and returns the result: an empty one
 // where there is no such method, nil when it fails, with the error if that was the
 // answer.
-func (h *Handler) ask(ctx context.Context, method string, cursor wire.Raw) (wire.Raw, *jsonrpc.Error) {
+func (h *Handler) ask(ctx context.Context, m *era, method string, cursor wire.Raw) (wire.Raw, *jsonrpc.Error) {
 	b := append([]byte(nil), `{"jsonrpc":"2.0","id":1,"method":`...)
 	b = wire.AppendString(b, method)
 	b = append(b, `,"params":{"_meta":{"`+metaVersion+`":`...)
-	b = wire.AppendString(b, h.modern.Revision())
+	b = wire.AppendString(b, m.svc.Revision())
 	b = append(b, `,"`+metaCapabilities+`":{}}`...)
 	if cursor != nil {
 		b = append(append(b, `,"cursor":`...), cursor...)

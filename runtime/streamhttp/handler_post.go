@@ -201,7 +201,7 @@ func (h *Handler) plainlyLegacy(hdr http.Header, data []byte) bool {
 	if len(hdr[HeaderSessionID]) == 0 || len(h.legacy) == 0 || h.o.Polling || len(data) == 0 || data[0] != '{' {
 		return false
 	}
-	if h.modern == nil {
+	if h.latest == nil {
 		return true
 	}
 	if v := hdr[HeaderProtocolVersion]; len(v) > 0 && h.legacy[v[0]] == nil {
@@ -210,11 +210,11 @@ func (h *Handler) plainlyLegacy(hdr http.Header, data []byte) bool {
 	return !(&jsonrpc.Peek{Data: data}).MaySayItAll()
 }
 
-// plainlyModern reports the same of a message of the stateless revision. Its
+// plainlyModern reports the same of a message of a stateless revision. Its
 // headers are held against it when the connection has read it.
 func (h *Handler) plainlyModern(hdr http.Header, data []byte) bool {
 	v := hdr[HeaderProtocolVersion]
-	return h.modern != nil && len(v) == 1 && v[0] == h.modern.Revision() && len(data) > 0 && data[0] == '{'
+	return len(v) == 1 && h.speaks(v[0]) && len(data) > 0 && data[0] == '{'
 }
 
 // release forgets the request.
@@ -334,13 +334,13 @@ func (h *Handler) refuseBody(w http.ResponseWriter, r *http.Request, start []byt
 }
 
 // isModern decides the era of a POST: a message that states a version or
-// capabilities of its own belongs to the stateless revision, and so does a
+// capabilities of its own belongs to a stateless revision, and so does a
 // header that names one. What is left belongs to a session, unless there are
 // none here, or the header names no revision at all and no session is named.
 func (h *Handler) isModern(hdr http.Header, hd *head) bool {
 	version := first(hdr[HeaderProtocolVersion])
 	switch {
-	case h.modern == nil:
+	case h.latest == nil:
 		return false
 	case len(h.legacy) == 0 || hd.stated || h.isStateless(version):
 		return true
@@ -350,7 +350,7 @@ func (h *Handler) isModern(hdr http.Header, hd *head) bool {
 	return h.legacy[version] == nil
 }
 
-// routeModern holds a message of the stateless revision against what that
+// routeModern holds a message of a stateless revision against what that
 // asks of it over HTTP.
 func (p *post) routeModern() bool {
 	hd := p.head()
@@ -694,12 +694,12 @@ func (p *post) status(f jsonrpc.Frame) int {
 	case jsonrpc.CodeOverloaded, jsonrpc.CodeShuttingDown:
 		return http.StatusServiceUnavailable
 	}
-	if p.s != nil || p.h.modern == nil {
+	if p.s != nil || p.h.latest == nil {
 		return http.StatusOK
 	}
 	switch f.Code {
 	case jsonrpc.CodeMethodNotFound:
-		return p.h.modern.Rules().HTTP.UnknownMethodStatus
+		return p.h.stated(p.r.Header).svc.Rules().HTTP.UnknownMethodStatus
 	case jsonrpc.CodeHeaderMismatch, jsonrpc.CodeMissingClientCapability, jsonrpc.CodeUnsupportedProtocolVersion:
 		return http.StatusBadRequest
 	case jsonrpc.CodeInvalidParams:

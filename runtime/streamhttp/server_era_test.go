@@ -108,11 +108,14 @@ var shapes = []shape{
 // request (2026-07-28: basic/versioning, basic/transports/streamable-http).
 func TestShapes(t *testing.T) {
 	l, m := servers(nil)
+	other := draft(unseen, jsonrpc.ServerSide, m)
 	for _, kind := range []struct {
 		name   string
 		binder jsonrpc.Binder
 		want   func(s shape) string
 	}{
+		{"modern, two", compat.Revisions(m, other), func(s shape) string { return s.modern }},
+		{"dual, two", compat.Revisions(l, m, other), func(s shape) string { return s.dual }},
 		{"modern", m, func(s shape) string { return s.modern }},
 		{"dual", compat.Revisions(l, m), func(s shape) string { return s.dual }},
 		{"legacy", l, func(s shape) string { return s.legacy }},
@@ -123,7 +126,7 @@ func TestShapes(t *testing.T) {
 				t.Run(s.name, func(t *testing.T) {
 					site.t = t
 					headers := s.headers
-					if s.session && kind.name != "modern" {
+					if s.session && !strings.HasPrefix(kind.name, "modern") {
 						headers = append([]string{site.begin()[0]}, headers...)
 					}
 					method := s.method

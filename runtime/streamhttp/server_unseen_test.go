@@ -19,22 +19,27 @@ import (
 // generated from somebody's own schema (mcpgen generate --schema) may have.
 const unseen = "2031-05-06"
 
-// unseenService is one side of it. It is stateless, and has the methods of
-// 2026-07-28.
+// unseenService is one side of it.
 func unseenService(side jsonrpc.Side) *jsonrpc.Service {
-	o := jsonrpc.ServiceOptions{Revision: unseen, Stateless: true, Side: side, Methods: modern.Methods}
-	if side == jsonrpc.ClientSide {
-		return jsonrpc.NewService(o)
-	}
 	_, m := servers(map[string]tool{
 		"echo":   func(_ context.Context, p peer) (string, error) { return string(p.args), nil },
 		"region": func(_ context.Context, p peer) (string, error) { return string(p.args), nil },
 	})
+	return draft(unseen, side, m)
+}
+
+// draft is one side of a revision that the runtime has no rules of. It is stateless,
+// and has the methods of 2026-07-28.
+func draft(rev string, side jsonrpc.Side, m modern.Server) *jsonrpc.Service {
+	o := jsonrpc.ServiceOptions{Revision: rev, Stateless: true, Side: side, Methods: modern.Methods, Options: m.Options}
+	if side == jsonrpc.ClientSide {
+		return jsonrpc.NewService(o)
+	}
 	capabilities := modern.ServerCapabilities{Tools: &modern.ServerCapabilitiesTools{}}
-	o.Capabilities, o.Info = &capabilities, &m.Info
+	o.Capabilities, o.Info, o.Hub, o.Listen.ToolsListChanged = &capabilities, &m.Info, m.Hub, m.ToolsListChanged
 	svc := jsonrpc.NewService(o)
 	jsonrpc.HandleRequest(svc, "server/discover", func(context.Context, *modern.DiscoverParams) (*modern.DiscoverResult, error) {
-		return &modern.DiscoverResult{SupportedVersions: []string{unseen}, Capabilities: capabilities}, nil
+		return &modern.DiscoverResult{SupportedVersions: []string{rev}, Capabilities: capabilities}, nil
 	})
 	jsonrpc.HandleRequest(svc, "tools/list", m.ListTools)
 	jsonrpc.HandleRequest(svc, "tools/call", m.CallTool)
