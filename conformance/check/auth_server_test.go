@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ const goodToken = "Bearer good-token"
 
 // behindKey lets in who has the key of a scheme of its own; others get a status
 // and a challenge.
-func behindKey(status int, challenge string) func() http.HandlerFunc {
+func behindKey(status int, challenge string, body ...string) func() http.HandlerFunc {
 	return func() http.HandlerFunc {
 		h := &checktest.HTTP{}
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -33,6 +34,9 @@ func behindKey(status int, challenge string) func() http.HandlerFunc {
 					w.Header().Set("WWW-Authenticate", challenge)
 				}
 				w.WriteHeader(status)
+				for _, text := range body {
+					_, _ = io.WriteString(w, text)
+				}
 			}
 		}
 	}
@@ -168,6 +172,8 @@ func TestShutServerIsJudgedByWhoItLetsIn(t *testing.T) {
 		"stateful":       {behindKey(http.StatusUnauthorized, ""), nil, "2025-11-25", "every request is refused with status 401: give credentials with -H, or --bearer", nil},
 		"stateless":      {behindKey(http.StatusUnauthorized, ""), nil, "2026-07-28", "every request is refused with status 401: give credentials with -H, or --bearer", nil},
 		"forbidden":      {behindKey(http.StatusForbidden, ""), nil, "2025-11-25", "status 403: give credentials", nil},
+		"with an error":  {behindKey(http.StatusUnauthorized, "", `{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"unauthorized"}}`), nil, "2025-11-25", "status 401: give credentials", nil},
+		"of no request":  {behindKey(http.StatusForbidden, "", `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"forbidden"}}`), nil, "2026-07-28", "status 403: give credentials", nil},
 		"with a bad key": {behindKey(http.StatusUnauthorized, ""), http.Header{"X-Key": {"bad"}}, "2025-11-25", "does not open the server", nil},
 		"a breach":       {behindKey(http.StatusUnauthorized, "Bearer"), nil, "2025-11-25", "give credentials", []string{"auth-metadata-found"}},
 		"no breach":      {behindToken(func(http.ResponseWriter, *http.Request) bool { return false }), nil, "2026-07-28", "give credentials", nil},

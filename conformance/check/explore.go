@@ -115,7 +115,7 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 		x.Answered = x.Answered || s.hasAnswered() || r != nil
 		x.Started = max(x.Started, t.started())
 		x.Traces = append(x.Traces, t)
-		x.Locked = i == 0 && !x.Answered && t.locked()
+		x.Locked = i == 0 && (r == nil || !r.claims) && t.locked()
 		if i == 0 && r == nil {
 			break // no handshake: other versions would not change that
 		}
@@ -184,7 +184,7 @@ func Explore(ctx context.Context, l Target, limits Limits) (*Exploration, error)
 	if why := x.unreachable(); why != "" {
 		return nil, errors.New(why)
 	}
-	if x.Locked = x.Locked && !x.Answered && x.Traces[len(x.Traces)-1].locked(); x.Locked {
+	if x.Locked = x.Locked && len(x.Speaks) == 0 && x.Traces[len(x.Traces)-1].locked(); x.Locked {
 		x.Answered = true
 		x.Speaks = slices.DeleteFunc(Revisions(), func(rev string) bool { return !AtLeast(rev, rev2025March) })
 	}
@@ -208,7 +208,7 @@ func (t *Trace) unheard() bool {
 }
 
 // locked reports whether HTTP answered the first request of a session by asking
-// for credentials.
+// for credentials, with a JSON-RPC error as its body or anything else.
 func (t *Trace) locked() bool {
 	for _, x := range t.order {
 		if x.request != nil && x.request.Kind == KindRequest {
