@@ -16,6 +16,9 @@ func (c *Conn) Fork(l Link) *Conn {
 	f := &Conn{kin: c.kin, link: l}
 	if l == nil {
 		f.ctx = c.ctx
+		if c.single != nil && c.single.rules.Stateless && c.side == ServerSide && len(c.ev.states) == 0 {
+			f.state.Store(uint32(Ready)) // as its first request would make it, and nobody is told
+		}
 		return f
 	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())

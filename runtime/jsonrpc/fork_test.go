@@ -41,6 +41,25 @@ func TestForkStandsAlone(t *testing.T) {
 	require.Zero(t, stats.Received)
 }
 
+// TestForkOfAStatelessServer: where nothing is to be agreed on a fork for one
+// exchange is ready, and a listener hears of that when its request comes.
+func TestForkOfAStatelessServer(t *testing.T) {
+	fork := func(o jsonrpc.Options, rev string) *jsonrpc.Conn {
+		svc := jsonrpc.NewService(jsonrpc.ServiceOptions{Revision: rev, Options: o})
+		return jsonrpc.NewConn(nil, svc, jsonrpc.ServerSide).Fork(nil)
+	}
+	require.Equal(t, jsonrpc.Ready, fork(jsonrpc.Options{}, revision.V20260728).State())
+	require.Equal(t, jsonrpc.Connecting, fork(jsonrpc.Options{}, revision.V20251125).State())
+
+	heard := make(chan jsonrpc.StateChange, 1)
+	c := fork(jsonrpc.Options{States: []func(jsonrpc.StateChange){func(s jsonrpc.StateChange) { heard <- s }}}, revision.V20260728)
+	require.Equal(t, jsonrpc.Connecting, c.State())
+	c.Receive(t.Context(), &answers{}, jsonrpc.Frame{Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"no/such"}`)})
+	s := <-heard
+	require.Equal(t, jsonrpc.Connecting, s.From)
+	require.Equal(t, jsonrpc.Ready, s.To)
+}
+
 // judging is an exchange that hears of its request before the handler does.
 type judging struct {
 	answers
