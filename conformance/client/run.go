@@ -476,6 +476,9 @@ func (r *runner) judge() error {
 	}
 	var last error
 	for _, s := range r.chosen {
+		if note := several(s, slices.DeleteFunc(slices.Clone(traces[s]), func(t *check.Trace) bool { return t == nil })); note != "" {
+			r.rep.Notes = append(r.rep.Notes, r.o.Redact.Text(note))
+		}
 		if last = r.verdicts(s, slices.DeleteFunc(traces[s], func(t *check.Trace) bool { return t == nil })); last != nil {
 			break
 		}
