@@ -46,7 +46,7 @@ test: ## run every test that needs nothing but Go
 	$(GO) test -vet=off -count 1 ./runtime/jsonl ./runtime/streamhttp -run '^(TestLargeResultIsNotCopiedOften|TestTextStreamNeedsLittleMemory)$$' # what the race detector distorts
 
 .PHONY: lint
-lint: ## gofmt, vet, staticcheck, tidy go.mod, builds for the other systems
+lint: ## gofmt, vet, staticcheck, tidy go.mod, builds for other systems and 32 bits
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt -w these:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
 	cd testdata/peers && $(GO) vet ./... && $(GO) vet -tags e2e ./...
@@ -55,6 +55,7 @@ lint: ## gofmt, vet, staticcheck, tidy go.mod, builds for the other systems
 	$(GO) test ./cmd -run 'TestRepo'
 	GOOS=windows $(GO) build ./...
 	GOOS=darwin $(GO) build ./...
+	GOARCH=386 $(GO) build ./...
 
 .PHONY: bench
 bench: ## calls and the codec, beside the limit and those of others
