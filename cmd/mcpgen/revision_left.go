@@ -48,7 +48,7 @@ func (t tree) tasks() []task {
 		{"test a whole session", "generated/mcp/" + pkg + "/session_test.go", there("generated/mcp/" + pkg + "/session_test.go")},
 	}
 	return append(out,
-		task{"serve and dial it together with the others", "runtime/compat", t.joined(pkg)},
+		task{"serve and dial it together with the others", "runtime/compat", t.mentioned("runtime/compat", pkg)},
 		task{"let the reference server and client speak it", "conformance/everything", t.mentioned("conformance/everything", pkg)},
 		task{"say which requirements hold for it, and add the new ones", "conformance/catalogue", t.mentioned("conformance/catalogue", t.revision)},
 		task{"add golden transcripts", "testdata/transcripts/" + t.revision, there("testdata/transcripts/" + t.revision)},
@@ -193,33 +193,6 @@ func (t tree) row() ([]string, error) {
 		out = append(out, "Latest is "+consts["Latest"])
 	}
 	return out, nil
-}
-
-// joined says whether the revision is served and dialled together with the
-// others, and if not, what has to hold more than it does.
-func (t tree) joined(pkg string) func() ([]string, error) {
-	return func() ([]string, error) {
-		open, err := t.mentioned("runtime/compat", pkg)()
-		if len(open) == 0 || err != nil {
-			return nil, err
-		}
-		before, err := t.before()
-		if err != nil {
-			return nil, err
-		}
-		older, err := build.Build(os.DirFS(t.path("spec")), before)
-		if err != nil {
-			return nil, err
-		}
-		newer, err := build.Build(os.DirFS(t.path("spec")), t.revision)
-		if err != nil {
-			return []string{err.Error()}, nil // the overlay is not finished
-		}
-		if older.Stateless && newer.Stateless {
-			open = append(open, "like "+before+" it has no handshake, and one such revision is all that is served and dialled at a time: stateless of eras in runtime/compat, modern of the Handler in runtime/streamhttp")
-		}
-		return open, nil
-	}
 }
 
 // mentioned says whether any file of a folder holds a word.
