@@ -187,7 +187,9 @@ type era struct {
 }
 
 // NewHandler makes a handler of what a binder serves: the generated Server of
-// one revision, or what compat joins. There is at most one HandlerOptions. A
+// one revision, or what compat joins. A revision that package revision has no rules
+// of is served beside others where the jsonrpc.Chooser has a method Revisions() []string
+// that names it. There is at most one HandlerOptions. A
 // binder that fails makes a handler that answers 500; Err says why.
 func NewHandler(b jsonrpc.Binder, o ...HandlerOptions) *Handler {
 	h := &Handler{born: time.Now(), sessions: map[string]*serverSession{}, modern: map[string]*era{}, legacy: map[string]*jsonrpc.Service{}}
