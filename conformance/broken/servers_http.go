@@ -398,9 +398,11 @@ var httpMutants = map[string]httpMutant{
 		}
 		return status
 	})},
-	"http-session-id-characters":  {wire: renamed(func(_ int, id string) string { return "a session " + id })},
-	"http-session-id-strong":      {wire: renamed(func(n int, _ string) string { return strconv.Itoa(n) })},
-	"http-session-id-strong/next": {wire: renamed(func(n int, _ string) string { return fmt.Sprintf("7f1e8c52-93ab-4d0e-8a61-%012x", 0xb2c4d6e80f10+int64(n)) })},
+	"http-session-id-characters": {wire: renamed(func(_ int, id string) string { return "a session " + id })},
+	"http-session-id-strong":     {wire: renamed(func(n int, _ string) string { return strconv.Itoa(n) })},
+	"http-session-id-strong/next": {wire: renamed(func(n int, _ string) string {
+		return fmt.Sprintf("7f1e8c52-93ab-4d0e-8a61-%012x", 0xb2c4d6e80f10+int64(n))
+	})},
 	"http-session-missing": {wire: status(400, 422, func(r *http.Request, _ string) bool {
 		return r.Header.Get("Mcp-Session-Id") == "" && r.Header.Get("Mcp-Method") == ""
 	})},

@@ -249,6 +249,11 @@ func TestBlockedChecksAreGrouped(t *testing.T) {
 	require.Less(t, strings.Count(many, "\n"), 25)
 	require.Contains(t, text(blocked(8), TextOptions{}), "  checks    check-0, check-1, check-2, check-3, check-4, check-5, check-6, check-7\n")
 	require.Contains(t, text(blocked(60), TextOptions{Verbose: true}), "check-58, check-59\n")
+	wide := blocked(60)
+	for i := range wide.Results {
+		wide.Results[i].Requirements = []string{fmt.Sprintf("legacy/area%d-x", min(i%60, 20))}
+	}
+	require.Contains(t, strings.Join(strings.Fields(text(wide, TextOptions{})), " "), "checks 40 area20, 1 area0, 1 area1, 1 area10, 1 area11, 1 area12, 1 area13, 1 area14, 13 in 13 other areas (--report json=FILE names each)")
 	var b bytes.Buffer
 	require.NoError(t, JSON(&b, blocked(60)))
 	require.Contains(t, b.String(), `"check-59"`)

@@ -215,7 +215,7 @@ func (p *printer) blocked(r *result.Report) {
 	}
 }
 
-// mostBlocked is how many checks with one reason are named.
+// mostBlocked is how many checks with one reason are named, or else areas.
 const mostBlocked = 8
 
 // blockedIDs names blocked checks, or says how many there are of each area where
@@ -225,8 +225,15 @@ func (p *printer) blockedIDs(ids []string, areas map[string]int) string {
 		return strings.Join(ids, ", ")
 	}
 	names := slices.SortedFunc(maps.Keys(areas), func(a, b string) int { return cmp.Or(areas[b]-areas[a], strings.Compare(a, b)) })
+	others := 0
 	for i, name := range names {
 		names[i] = strconv.Itoa(areas[name]) + " " + name
+		if i >= mostBlocked {
+			others += areas[name]
+		}
+	}
+	if n := len(names) - mostBlocked; n > 1 {
+		names = append(names[:mostBlocked], fmt.Sprintf("%d in %d other areas", others, n))
 	}
 	return strings.Join(names, ", ") + " (--report json=FILE names each)"
 }
