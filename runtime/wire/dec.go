@@ -61,11 +61,16 @@ func (d *Dec) Reset(b []byte, o Options) {
 		d.maxSkipped = DefaultMaxSkipped
 	}
 	d.taken = taken{}
-	if cap(d.key) > maxKept {
-		d.key = nil
-	}
-	d.look.reset()
+	d.look.covered = 0
 	d.at.reset()
+	if max(cap(d.key), cap(d.look.texts), cap(d.look.spans), cap(d.look.open), cap(d.at.frames)) > maxKept {
+		d.shrink()
+	}
+}
+
+// shrink lets go of space that an unusual text needed.
+func (d *Dec) shrink() {
+	d.key, d.look, d.at = nil, memo{}, pather{}
 }
 
 // Pos returns the offset of the next byte to be read.

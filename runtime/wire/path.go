@@ -27,9 +27,6 @@ type pathFrame struct {
 func (p *pather) reset() {
 	p.pos = 0
 	p.frames = p.frames[:0]
-	if cap(p.frames) > maxKept {
-		p.frames = nil
-	}
 }
 
 // advance reads b up to off. The text before off need not be valid: it was looked at by whoever found the problem.

@@ -661,19 +661,6 @@ const (
 	memoText = 512
 )
 
-func (m *memo) reset() {
-	m.covered = 0
-	if cap(m.texts) > maxKept {
-		m.texts = nil
-	}
-	if cap(m.spans) > maxKept {
-		m.spans = nil
-	}
-	if cap(m.open) > maxKept {
-		m.open = nil
-	}
-}
-
 // begin starts a look-ahead at pos in a text of size bytes.
 func (m *memo) begin(pos, size int) {
 	m.open = m.open[:0]
