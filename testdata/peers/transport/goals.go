@@ -46,6 +46,7 @@ func goals() (l []goal) {
 		l = append(l,
 			goal{one, "P50 × raw", 1.15, false, slower("goldwire", "raw", p50)},
 			goal{one + apart, "P50 × raw", 1.15, false, slower("goldwire", "raw", p50)},
+			goal{one + netHTTP, "P50 × raw", 1.15, false, slower("goldwire", "raw", p50)},
 			goal{many, "raw's calls/s ÷", 1.3, false, faster("raw", "goldwire")},
 			goal{many, "calls/s × go-sdk", r.goSDK, true, faster("goldwire", "go-sdk")},
 			goal{many, "calls/s × mcp-go", r.mcpGo, true, faster("goldwire", "mcp-go")},

@@ -198,30 +198,36 @@ func httpModes(revision string) (l []mode) {
 type mode struct{ name, program, mode string }
 
 // httpServers are servers under prepared bytes on sockets. Single calls are
-// made wherever the system puts server and caller, and again with a core for
-// each.
+// made wherever the system puts server and caller, again with a core for each,
+// and by the client of net/http, as most callers would.
 func httpServers(p programs) (l []*experiment) {
 	for _, revision := range []string{legacy, modern} {
 		one := &experiment{name: fmt.Sprintf("HTTP server, %s, 1 at a time", revision)}
 		pinned := &experiment{name: one.name + apart}
+		client := &experiment{name: one.name + netHTTP}
 		many := &experiment{name: fmt.Sprintf("HTTP server, %s, 64 at a time", revision)}
 		for _, m := range httpModes(revision) {
-			open := func(ways int) func() (load.Runner, error) {
+			open := func(ways int, netHTTP bool) func() (load.Runner, error) {
 				return func() (load.Runner, error) {
-					return load.OpenHTTP(p.server(m.program, m.mode), false, revision == modern, load.EchoCall, 100, ways)
+					return load.OpenHTTP(p.server(m.program, m.mode), netHTTP, revision == modern, load.EchoCall, 100, ways)
 				}
 			}
-			one.add(m.name, open(1))
-			pinned.add(m.name, func() (load.Runner, error) { return load.Apart(open(1)) })
-			many.add(m.name, open(64))
+			one.add(m.name, open(1, false))
+			pinned.add(m.name, func() (load.Runner, error) { return load.Apart(open(1, false)) })
+			client.add(m.name, open(1, true))
+			many.add(m.name, open(64, false))
 		}
-		l = append(l, one, pinned, many)
+		l = append(l, one, pinned, client, many)
 	}
 	return l
 }
 
-// apart ends the name of an experiment of load.Apart.
-const apart = ", on a core each"
+// apart ends the name of an experiment of load.Apart, netHTTP that of one whose
+// calls are made by net/http.
+const (
+	apart   = ", on a core each"
+	netHTTP = ", by net/http"
+)
 
 // httpEvents are calls with progress before the answer: event streams.
 func httpEvents(p programs) (l []*experiment) {
