@@ -34,6 +34,9 @@ var closer = []struct {
 	{"completion/complete", "/completion/values", []string{"completion-max-100"}},
 	{"elicitation/create", "", []string{"elicit-schema-flat", "url-elicitation-shape"}},
 	{"sampling/createMessage", "/messages", []string{"sampling-content-of-revision"}},
+	{"elicitation/create", "/message", []string{"elicitation-form"}},
+	{"elicitation/create", "/mode", []string{"elicitation-form"}},
+	{structured, "", []string{"structured-content-object"}},
 	{"notifications/message", "", []string{"log-message-shape"}},
 	{"", "/inputRequests", []string{"input-request-kinds", "elicitation-form", "elicitation-form-flat", "sampling-shape"}},
 	{"", "/requestState", []string{"input-request-kinds"}},
@@ -45,6 +48,10 @@ var closer = []struct {
 	{"", "**/icons", []string{"icons"}},
 	{"", "**/_meta", []string{"meta-object"}},
 }
+
+// structured stands for the method where the structured content of a tool is
+// compared with the tool's own schema.
+const structured = "structured content"
 
 // ownFault is the first of what a schema has against a message that no check
 // which looks more closely tells of, nil where there is none.

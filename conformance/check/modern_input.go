@@ -509,7 +509,7 @@ func modernInputChecks() []Check {
 					if plain(p.Get("mode")) == "url" || p.Get("requestedSchema") == nil {
 						return
 					}
-					c.fits(a, "", c.protocol().Definition("ElicitRequestFormParams", p), "a flat object of strings, numbers, booleans and enumerations")
+					c.fits(a, "elicitation/create", c.protocol().Definition("ElicitRequestFormParams", p), "a flat object of strings, numbers, booleans and enumerations")
 				})
 			},
 		},

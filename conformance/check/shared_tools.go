@@ -387,7 +387,7 @@ func toolChecks() []Check {
 						c.NotObserved(err.Error())
 						return
 					}
-					c.fits(a, "", s.Validate(got), "structuredContent that fits the outputSchema of the tool")
+					c.fits(a, structured, s.Validate(got), "structuredContent that fits the outputSchema of the tool")
 				})
 			},
 		},
