@@ -267,14 +267,17 @@ func authChecks() []check.Check {
 			Judge: func(c *check.Case) {
 				for _, f := range flows(c) {
 					issued := f.issued()
+					tokens := map[*authStep]string{}
+					for _, t := range f.of(toToken) {
+						tokens[t] = str(t.reply.Get("access_token"))
+					}
 					for _, s := range f.of(toServer) {
 						found := s.query.Has("access_token")
 						// Of many tokens the last ones are those that are used.
 						const recent = 50
-						tokens := f.until(toToken, s)
-						for _, t := range tokens[max(0, len(tokens)-recent):] {
-							token := str(t.reply.Get("access_token"))
-							found = found || token != "" && strings.Contains(s.Target, token)
+						given := f.until(toToken, s)
+						for _, t := range given[max(0, len(given)-recent):] {
+							found = found || tokens[t] != "" && strings.Contains(s.Target, tokens[t])
 						}
 						if len(issued) > 0 {
 							want(c, s.at(), !found, "no token in the address", s.Target)
