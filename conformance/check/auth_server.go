@@ -78,7 +78,7 @@ func (k *Check) shutOut(traces []*Trace) string {
 			}
 		}
 	}
-	if strings.HasPrefix(k.ID, "auth-") || k.ID == "http-authenticated" {
+	if k.ofAuthorization() {
 		return ""
 	}
 	for _, t := range traces {
@@ -89,6 +89,11 @@ func (k *Check) shutOut(traces []*Trace) string {
 		}
 	}
 	return ""
+}
+
+// ofAuthorization reports whether a check is about how a server lets clients in.
+func (k *Check) ofAuthorization() bool {
+	return strings.HasPrefix(k.ID, "auth-") || k.ID == "http-authenticated"
 }
 
 // knock is the body of a request that a protected server guards.

@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"slices"
@@ -209,6 +210,40 @@ func TestShutServerIsJudgedByWhoItLetsIn(t *testing.T) {
 					require.Contains(t, why, tt.why)
 				}
 			})
+		})
+	}
+}
+
+// TestWhatWantsATokenIsNotJudgedOtherwise holds that 401 to some requests, of a
+// server that serves others without a token, is a breach of no rule that is not
+// about authorization.
+func TestWhatWantsATokenIsNotJudgedOtherwise(t *testing.T) {
+	for name, wants := range map[string]func(r *http.Request, body string) bool{
+		"GET and DELETE":         func(r *http.Request, _ string) bool { return r.Method != http.MethodPost },
+		"all but the handshake":  func(_ *http.Request, body string) bool { return !strings.Contains(body, `"initialize"`) },
+		"an origin of elsewhere": func(r *http.Request, _ string) bool { return r.Header.Get("Origin") != "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			wrap := func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					body, _ := io.ReadAll(r.Body)
+					r.Body = io.NopCloser(bytes.NewReader(body))
+					if wants(r, string(body)) {
+						w.WriteHeader(http.StatusUnauthorized)
+						return
+					}
+					next.ServeHTTP(w, r)
+				})
+			}
+			blocked := 0
+			for id, v := range driveHTTP(t, &checktest.HTTP{Wrap: wrap}, target{}, "2025-11-25", true, check.Probes()).verdicts() {
+				if v.Verdict == result.Blocked {
+					blocked++
+				} else if !strings.HasPrefix(id, "auth-") {
+					require.NotEqual(t, result.Fail, v.Verdict, "%s: want %s, got %s\n%s", id, v.Expected, v.Observed, frames(v))
+				}
+			}
+			require.Positive(t, blocked)
 		})
 	}
 }

@@ -253,8 +253,13 @@ func (x *Exchange) head() *Frame {
 	return &Frame{Index: at, Trace: x.Trace, Exchange: x.Number, FromServer: true}
 }
 
-// wrong says that an exchange breaks the rule.
+// wrong says that an exchange breaks the rule. A server that wants a token for
+// this request, and served others without, says nothing else by that.
 func (c *Case) wrong(x *Exchange, expected, observed string) {
+	if x.Status == http.StatusUnauthorized && !c.Check.ofAuthorization() {
+		c.Blocked("the server wants credentials for this request: " + x.says())
+		return
+	}
 	c.found(finding{frame: x.head(), expected: expected, observed: observed})
 }
 
