@@ -91,6 +91,11 @@ func (d *desk) await(p *Play) bool {
 
 // ServeHTTP hands a request to the play that it belongs to.
 func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// Of who opens the address in a browser, nothing is the client's.
+	if mode := r.Header.Get("Sec-Fetch-Mode"); mode == "navigate" || mode == "no-cors" {
+		http.Error(w, "this address is for the MCP client that is to be judged", http.StatusNotFound)
+		return
+	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, d.limit+1))
 	rest := io.Reader(bytes.NewReader(body))
 	if err != nil {

@@ -235,6 +235,10 @@ func TestListenKnowsWhoBeginsAnew(t *testing.T) {
 	run.Go(func() {
 		_, err := client.Run(t.Context(), client.Target{Listen: "127.0.0.1:0"}, client.Options{
 			Limits: client.Limits{Idle: slow * 50 * time.Millisecond}, Stop: stop,
+			Save: func(_ string, rec *transcript.Recording) error {
+				require.NotContains(t, strings.ToLower(rec.String()), "sec-fetch")
+				return nil
+			},
 			Progress: func(p client.Progress) {
 				if p.Waiting != nil {
 					select {
@@ -280,6 +284,13 @@ func TestListenKnowsWhoBeginsAnew(t *testing.T) {
 	require.True(t, (<-step).Quiet)
 	status, _ = post(w, first, list)
 	require.Equal(t, http.StatusOK, status, "the client may be used further")
+	page, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.URL, nil)
+	require.NoError(t, err)
+	page.Header.Set("Sec-Fetch-Mode", "navigate")
+	resp, err := http.DefaultClient.Do(page)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusNotFound, resp.StatusCode, "a person with a browser is not the client")
 	for _, session := range []string{first, other} {
 		status, _ = send(http.MethodDelete, w, session, "")
 		require.Equal(t, http.StatusOK, status)
