@@ -81,7 +81,7 @@ func (c *clients) bridge(ctx context.Context, conn *jsonrpc.Conn, own string, op
 	case v20251125.Revision:
 		server, err = v20251125.Join(ctx, conn, *c.v20251125)
 	default:
-		r = &remote{client: *c.v20260728, watched: map[string]*jsonrpc.Subscription{}}
+		r = &remote{client: *c.v20260728, watched: map[string]*resource{}}
 		r.server, err = v20260728.Join(ctx, conn, *c.v20260728)
 		server = r.server
 	}

@@ -28,12 +28,12 @@ func gatewayTo(s *newer.Server) *gateway {
 	}
 	return conn.Once(gatewayKey{}, func() any {
 		offers := *s
-		r := &remote{conn: conn, offers: &offers, watched: map[string]*jsonrpc.Subscription{}, client: newer.Client{
+		r := &remote{conn: conn, offers: &offers, watched: map[string]*resource{}, client: newer.Client{
 			ToolListChanged:     func(context.Context, *newer.ToolListChangedParams) error { return nil },
 			PromptListChanged:   func(context.Context, *newer.PromptListChangedParams) error { return nil },
 			ResourceListChanged: func(context.Context, *newer.ResourceListChangedParams) error { return nil },
 		}}
-		return &gateway{remote: r, up: &up{server: older.Server{Subscribe: r.subscribe, Unsubscribe: r.unsubscribe}, uris: map[string]*watched{}}}
+		return &gateway{remote: r, up: &up{again: true, server: older.Server{Subscribe: r.subscribe, Unsubscribe: r.unsubscribe}, uris: map[string]*watched{}}}
 	}).(*gateway)
 }
 
@@ -62,14 +62,15 @@ func (g *gateway) follow(ctx context.Context, uri string) error {
 	f := conn.Once(g, func() any { return new(followed) }).(*followed)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case f.over:
+	if f.over {
 		return jsonrpc.ErrClosed
-	case f.uris[uri]:
-		return nil
 	}
 	within, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
+	if f.uris[uri] { // what has ended meanwhile is opened again
+		_, err := g.remote.subscribe(within, &older.SubscribeParams{URI: uri})
+		return err
+	}
 	if err := g.up.watchOne(within, uri); err != nil {
 		return err
 	}

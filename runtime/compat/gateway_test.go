@@ -2,7 +2,10 @@ package compat_test
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -129,4 +132,113 @@ func TestGatewayHearsForItsClients(t *testing.T) {
 		require.NoError(t, newer.Close())
 		require.NoError(t, upstream.Close())
 	})
+}
+
+// TestGatewayLeavesRoomForCalls holds that one client which subscribes to very many
+// resources of a server that is served again is told of a bound, and takes nothing
+// from the calls of others.
+func TestGatewayLeavesRoomForCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := discard
+		o.MaxInFlight = 40
+		upstream, err := v20260728.Connect(t.Context(), served(t, newWork().modern()), v20260728.Client{Options: o})
+		require.NoError(t, err)
+		front := compat.Server(upstream.Server)
+		greedy, err := v20250618.Connect(t.Context(), served(t, front), v20250618.Client{Options: discard})
+		require.NoError(t, err)
+		other, err := v20250618.Connect(t.Context(), served(t, front), v20250618.Client{Options: discard})
+		require.NoError(t, err)
+		listens, err := v20260728.Connect(t.Context(), served(t, front), v20260728.Client{Options: discard})
+		require.NoError(t, err)
+		subscribe := func(i int) error {
+			_, err := greedy.Subscribe(t.Context(), &v20250618.SubscribeParams{URI: fmt.Sprint("r:", i)})
+			return err
+		}
+		const bound = 10 // a quarter
+		for i := range bound {
+			require.NoError(t, subscribe(i))
+		}
+		require.ErrorContains(t, subscribe(bound), "subscribed to 10 resources already")
+		require.NoError(t, subscribe(0), "what is listened to takes no more room")
+		sub, err := listens.Listen(t.Context(), &v20260728.SubscriptionsListenParams{Notifications: v20260728.SubscriptionFilter{ResourceSubscriptions: []string{"r:0", "more:"}}})
+		require.NoError(t, err)
+		require.JSONEq(t, `{"resourceSubscriptions":["r:0"]}`, string(sub.Honoured()))
+		_, err = other.ListTools(t.Context(), new(v20250618.ListToolsParams))
+		require.NoError(t, err)
+		_, err = greedy.Unsubscribe(t.Context(), &v20250618.UnsubscribeParams{URI: "r:1"})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.NoError(t, subscribe(bound), "there is room again")
+		require.NoError(t, greedy.Close())
+		require.NoError(t, other.Close())
+		require.NoError(t, listens.Close())
+		require.NoError(t, upstream.Close())
+	})
+}
+
+// TestGatewayHearsARestartedServer holds that a server which ended its
+// subscriptions in good order, since it is started again, is listened to again.
+func TestGatewayHearsARestartedServer(t *testing.T) {
+	var current atomic.Pointer[streamhttp.Handler]
+	w := newWork()
+	start := func() *streamhttp.Handler {
+		h := streamhttp.NewHandler(w.modern(), streamhttp.HandlerOptions{Logger: discard.Logger})
+		current.Store(h)
+		return h
+	}
+	h := start()
+	behind := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { current.Load().ServeHTTP(rw, r) }))
+	t.Cleanup(func() {
+		current.Load().Close()
+		behind.Close()
+	})
+	upstream, err := v20260728.Connect(t.Context(), streamhttp.URL(behind.URL), v20260728.Client{Options: discard})
+	require.NoError(t, err)
+	tools, updates := make(chan struct{}, 1), make(chan struct{}, 1)
+	tell := func(c chan struct{}) {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+	client, err := v20250618.Connect(t.Context(), served(t, compat.Server(upstream.Server)), v20250618.Client{Options: discard,
+		ResourceUpdated: func(context.Context, *v20250618.ResourceUpdatedParams) error { tell(updates); return nil },
+		ToolListChanged: func(context.Context, *v20250618.ToolListChangedParams) error { tell(tools); return nil }})
+	require.NoError(t, err)
+	_, err = client.Subscribe(t.Context(), &v20250618.SubscribeParams{URI: watched})
+	require.NoError(t, err)
+	hears := func(c chan struct{}, change func()) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			change()
+			select {
+			case <-c:
+				return true
+			default:
+				return false
+			}
+		}, 20*time.Second, 20*time.Millisecond)
+	}
+	updated := func() { w.hub.ResourceUpdated(t.Context(), watched) }
+	changed := func() { w.hub.ToolsListChanged(t.Context()) }
+	hears(updates, updated)
+	hears(tools, changed)
+	_ = h.Shutdown(t.Context())
+	h = start()
+	for _, c := range []chan struct{}{updates, tools} { // of before
+		select {
+		case <-c:
+		default:
+		}
+	}
+	hears(updates, updated)
+	hears(tools, changed)
+
+	_ = h.Shutdown(t.Context())
+	start()
+	_, err = client.Subscribe(t.Context(), &v20250618.SubscribeParams{URI: watched})
+	require.NoError(t, err)
+	hears(updates, updated)
+	require.NoError(t, client.Close())
+	require.NoError(t, upstream.Close())
 }

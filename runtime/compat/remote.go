@@ -258,8 +258,28 @@ type remote struct {
 	client newer.Client        // that each request names
 
 	mu      sync.Mutex
-	level   string                           // that the client set
-	watched map[string]*jsonrpc.Subscription // by URI
+	level   string               // that the client set
+	watched map[string]*resource // by URI
+	opening int                  // that are about to be watched
+}
+
+// resource is one that is listened to until stop is called.
+type resource struct {
+	sub  *jsonrpc.Subscription // the latest; guarded by remote.mu
+	stop context.CancelFunc
+}
+
+// maxWatched bounds the resources that are listened to over one connection. Each
+// listen is a request in flight for as long as it lasts: calls keep their room.
+const maxWatched = 256
+
+// room is how many resources may be listened to: a quarter of what may be in
+// flight.
+func (r *remote) room() int {
+	if svc := r.conn.Service(); svc != nil && svc.Options().MaxInFlight > 0 {
+		return min(maxWatched, max(1, svc.Options().MaxInFlight/4))
+	}
+	return maxWatched
 }
 
 func (r *remote) logLevel() string {
@@ -288,55 +308,92 @@ func (r *remote) open(ctx context.Context, p *newer.SubscriptionsListenParams) (
 	return jsonrpc.Listen[newer.SubscriptionsListenParams](ctx, r.conn, p, nil)
 }
 
-// subscribe listens to one resource.
+// subscribe listens to one resource until unsubscribe, also when the server ends
+// the subscription meanwhile. It returns once the server listens.
 func (r *remote) subscribe(ctx context.Context, p *older.SubscribeParams) (*older.EmptyResult, error) {
 	r.mu.Lock()
-	sub := r.watched[p.URI]
-	r.mu.Unlock()
-	if sub != nil {
+	before := r.watched[p.URI]
+	if before != nil {
 		select {
-		case <-sub.Done(): // it has to be opened again
+		case <-before.sub.Done(): // it has to be opened again
 		default:
+			r.mu.Unlock()
 			return new(older.EmptyResult), nil
 		}
+	} else if room := r.room(); len(r.watched)+r.opening >= room {
+		r.mu.Unlock()
+		return nil, jsonrpc.Errorf(jsonrpc.CodeOverloaded, "subscribed to %d resources already, which is all that may be", room)
+	} else {
+		r.opening++
+		defer func() {
+			r.mu.Lock()
+			r.opening--
+			r.mu.Unlock()
+		}()
 	}
-	sub, err := r.open(ctx, &newer.SubscriptionsListenParams{Notifications: newer.SubscriptionFilter{ResourceSubscriptions: []string{p.URI}}})
+	r.mu.Unlock()
+	sub, err := r.openResource(ctx, p.URI)
 	if err != nil {
 		return nil, err
 	}
-	honoured := false
-	for u := range sub.Honoured().Get("resourceSubscriptions").Elems() {
-		s, _ := u.Str()
-		honoured = honoured || s == p.URI
-	}
-	if !honoured {
-		sub.Close()
-		e := notFound(p.URI)
-		e.Remote = true
-		return nil, e
-	}
+	within, stop := context.WithCancel(jsonrpc.WithCallOptions(context.Background(), jsonrpc.CallOptions{Timeout: new(watchTimeout)}))
+	w := &resource{sub: sub, stop: stop}
 	r.mu.Lock()
-	before := r.watched[p.URI]
-	r.watched[p.URI] = sub
+	before = r.watched[p.URI]
+	r.watched[p.URI] = w
 	r.mu.Unlock()
-	if before != nil {
-		before.Close()
-	}
+	before.end()
+	go func() {
+		defer stop()
+		r.keepOpen(within, sub, nil, func() (*jsonrpc.Subscription, error) {
+			sub, err := r.openResource(within, p.URI)
+			if err != nil {
+				return nil, err
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			w.sub = sub
+			return sub, nil
+		})
+	}()
 	return new(older.EmptyResult), nil
+}
+
+// openResource opens a subscription to one resource, which the server has to
+// honour.
+func (r *remote) openResource(ctx context.Context, uri string) (*jsonrpc.Subscription, error) {
+	sub, err := r.open(ctx, &newer.SubscriptionsListenParams{Notifications: newer.SubscriptionFilter{ResourceSubscriptions: []string{uri}}})
+	if err != nil {
+		return nil, err
+	}
+	for u := range sub.Honoured().Get("resourceSubscriptions").Elems() {
+		if s, _ := u.Str(); s == uri {
+			return sub, nil
+		}
+	}
+	sub.Close()
+	e := notFound(uri)
+	e.Remote = true
+	return nil, e
+}
+
+// end ends a resource's subscription; keepOpen closes it. A nil one has none.
+func (w *resource) end() {
+	if w != nil {
+		w.stop()
+	}
 }
 
 func (r *remote) unsubscribe(_ context.Context, p *older.UnsubscribeParams) (*older.EmptyResult, error) {
 	r.mu.Lock()
-	sub := r.watched[p.URI]
+	w := r.watched[p.URI]
 	delete(r.watched, p.URI)
 	r.mu.Unlock()
-	if sub != nil {
-		sub.Close()
-	}
+	w.end()
 	return new(older.EmptyResult), nil
 }
 
-// How long a subscription that broke rests before it is opened again.
+// How long a subscription that ended rests before it is opened again.
 const (
 	minListenRest = time.Second
 	maxListenRest = 30 * time.Second
@@ -365,30 +422,41 @@ func (r *remote) listen(ctx context.Context) {
 	o.Timeout = new(probeTimeout)
 	ctx = jsonrpc.WithCallOptions(ctx, o)
 	sub, err := r.open(ctx, p)
-	conn := r.conn
 	ctx = jsonrpc.WithCallOptions(context.WithoutCancel(ctx), o)
-	go func() { // until the connection ends, or the server wants no more of it
-		for rest := minListenRest; ; rest = min(2*rest, maxListenRest) {
-			if err == nil {
-				rest = minListenRest
-				select {
-				case <-sub.Done():
-					if err = sub.Err(); err == nil {
-						return
-					}
-				case <-conn.Done():
-					return
-				}
-			}
-			if _, refused := errors.AsType[*jsonrpc.Error](err); refused {
-				return
-			}
+	go r.keepOpen(ctx, sub, err, func() (*jsonrpc.Subscription, error) { return r.open(ctx, p) })
+}
+
+// keepOpen opens a subscription again whenever it has ended, in good order or not:
+// a server that is restarted ends them too. It returns when ctx or the connection
+// ends, or the server refuses. A subscription that does not last rests longer each
+// time. sub and err are of the first attempt.
+func (r *remote) keepOpen(ctx context.Context, sub *jsonrpc.Subscription, err error, open func() (*jsonrpc.Subscription, error)) {
+	for rest := minListenRest; ; rest = min(2*rest, maxListenRest) {
+		if err == nil {
+			began := time.Now()
 			select {
-			case <-time.After(rest):
-			case <-conn.Done():
+			case <-sub.Done():
+				err = sub.Err()
+			case <-ctx.Done():
+				sub.Close()
+				return
+			case <-r.conn.Done():
 				return
 			}
-			sub, err = r.open(ctx, p)
+			if time.Since(began) >= maxListenRest {
+				rest = minListenRest
+			}
 		}
-	}()
+		if _, refused := errors.AsType[*jsonrpc.Error](err); refused {
+			return
+		}
+		select {
+		case <-time.After(rest):
+		case <-ctx.Done():
+			return
+		case <-r.conn.Done():
+			return
+		}
+		sub, err = open()
+	}
 }

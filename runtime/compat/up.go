@@ -28,6 +28,9 @@ type up struct {
 	// knowsTasks says, where keeper is nil, that our own client does.
 	knowsTasks bool
 	store      TaskStore // nil for one in memory
+	// again says that Subscribe is called for each that watches a resource, as it
+	// costs nothing while the server listens and opens anew what has ended.
+	again bool
 
 	mu    sync.Mutex
 	level int                 // rank of the lowest log level that the server was told, len(levels) before
@@ -278,7 +281,7 @@ func (u *up) watch(ctx context.Context, uris []string) (honoured []string, end f
 
 func (u *up) watchOne(ctx context.Context, uri string) error {
 	return u.hold(uri, func(w *watched) error {
-		if w.count == 0 {
+		if w.count == 0 || u.again {
 			if _, err := u.server.Subscribe(u.seen(ctx), &older.SubscribeParams{URI: uri}); err != nil {
 				return err
 			}
