@@ -65,7 +65,9 @@ type Options struct {
 //
 // A RemoteServer of 2026-07-28, or the Server in it, is listened to for as long as
 // its connection lasts: for changes of its lists, and for the resources that clients
-// subscribe to.
+// subscribe to, 256 of them or a quarter of its MaxInFlight, whichever is less; who
+// asks for more is refused, so that calls keep their room. What the server ends is
+// listened to again after a rest.
 //
 // All revisions share the server's Hub and Options. It is Options{}.Server.
 func Server(server jsonrpc.Binder) jsonrpc.Binder { return Options{}.Server(server) }
