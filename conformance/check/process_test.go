@@ -145,6 +145,16 @@ func TestSessionWithProcess(t *testing.T) {
 	require.False(t, died)
 }
 
+// TestClosedSessionIsNotCutShort holds that a context which ends while its
+// session closes changes no recording that was handed out.
+func TestClosedSessionIsNotCutShort(t *testing.T) {
+	s := open(t, "good", quick)
+	require.True(t, s.Call("initialize", s.Hello("2025-11-25")).OK())
+	n := len(s.Close().Recording.Events)
+	check.CutShort(s)
+	require.Len(t, s.Trace().Recording.Events, n)
+}
+
 func TestSessionSaysHowTheServerDied(t *testing.T) {
 	s := open(t, "exit", quick)
 	require.Nil(t, s.Call("ping", ""))

@@ -209,6 +209,7 @@ type Session struct {
 	instead  map[string]string // results that are given instead of the usual ones, by method
 	eof      bool              // the server closed its output
 	gone     bool              // the server ended
+	closed   bool              // nothing is recorded any more
 	lost     string            // why the session is of no further use, "" while it is of use
 	spent    bool              // a full wait has passed in vain
 	answered bool              // something was answered: the server has started
@@ -274,6 +275,10 @@ func (s *Session) overdue() { s.cutShort("a probe took too long", noteOverdue) }
 
 func (s *Session) cutShort(why, note string) {
 	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
 	s.eof = true
 	s.loseLocked(why)
 	s.addLocked(transcript.Event{Dir: transcript.Note, Kind: transcript.KindNote, Data: []byte(note)})
@@ -929,6 +934,9 @@ func (s *Session) Close() *Trace {
 	s.release()
 	s.link.end()
 	s.readers.Wait()
+	s.mu.Lock()
+	s.closed = true // what was to cut the session short may be on its way yet
+	s.mu.Unlock()
 	return s.trace
 }
 
