@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -106,7 +107,9 @@ func (t *Trace) takeCarried(i int) *carried {
 // messages takes a body or an event of the exchange and reports whether it is
 // a message, or was meant to be one: what stands in a stream under another name
 // is none, nor is an empty event, a text, a page, what a GET brings that opens
-// no stream, or what the stream of another transport says unasked.
+// no stream, or what the stream of another transport says unasked. None is what
+// explains why HTTP refuses what it was sent, unless it is JSON-RPC; and an error
+// that keeps a client out answers nothing, though the exchange has it.
 func (x *carried) messages(f *Frame) bool {
 	if !f.FromServer {
 		x.request = f
@@ -125,12 +128,29 @@ func (x *carried) messages(f *Frame) bool {
 		return false
 	case x.media != "application/json" && f.Value.Kind() != wire.KindObject && f.Value.Kind() != wire.KindArray:
 		return false
+	case x.status >= 400 && f.Kind != KindArray && !f.meant():
+		return false
 	}
 	x.frames = append(x.frames, f)
+	if keepsOut(x.status) && f.Failed() {
+		return false
+	}
 	if x.stray == nil && f.Failed() && noID(f.ID) {
 		x.stray = f
 	}
 	return true
+}
+
+// meant reports whether a line was meant to be a message of JSON-RPC: it says so,
+// or has the members of an answer.
+func (f *Frame) meant() bool {
+	return f.Value.Get("jsonrpc") != nil || f.ID != nil && (f.Result != nil || f.Error.Kind() == wire.KindObject)
+}
+
+// keepsOut reports whether a status refuses who asks, or that much is asked, and
+// so says nothing of what is asked.
+func keepsOut(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusTooManyRequests
 }
 
 // Exchanges are the HTTP exchanges of the session, in the order in which they
@@ -204,7 +224,10 @@ func (t *Trace) gatherAnew(x *carried) *Exchange {
 // once it is over: "HTTP status 500 and no message"; "" for any other.
 func (t *Trace) withoutAnswer(req *Frame) string {
 	x := t.carried[req.Exchange]
-	if x == nil || !x.over || x.closed >= 0 || t.Answer(req) != nil || !t.takenUp(x) {
+	if x == nil || !x.over || x.closed >= 0 || !t.takenUp(x) {
+		return ""
+	}
+	if a := t.Answer(req); a != nil && (!noID(req.ID) || a.Exchange == req.Exchange) { // others may have no id either
 		return ""
 	}
 	status := fmt.Sprintf("HTTP status %d", x.status)
@@ -217,6 +240,8 @@ func (t *Trace) withoutAnswer(req *Frame) string {
 		return "" // it comes on another stream
 	case x.media == "text/event-stream":
 		return status + " and a stream that ended without it"
+	case keepsOut(x.status):
+		return status
 	}
 	return status + " and no message"
 }

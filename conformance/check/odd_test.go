@@ -136,10 +136,15 @@ func TestOddServersOverHTTPAreNotBlamed(t *testing.T) {
 		wrap  func(next http.Handler) http.Handler
 		tells []string
 	}{
-		"answers to a batch one by one": {rev: "2025-03-26", wrap: oneByOne},
-		"refusals of no type":           {rev: "2025-06-18", wrap: typeless, tells: []string{"http-answer-media"}},
-		"a log on the old transport":    {rev: "2026-07-28", wrap: greeting},
-		"GET and DELETE of old clients": {rev: "2026-07-28", wrap: sessionless},
+		"answers to a batch one by one":  {rev: "2025-03-26", wrap: oneByOne},
+		"refusals of no type":            {rev: "2025-06-18", wrap: typeless, tells: []string{"http-answer-media"}},
+		"refusals that are no JSON-RPC":  {rev: "2025-06-18", wrap: refusals(`{"error":"bad_request","error_description":"no"}`, true)},
+		"refusals with an error object":  {rev: "2025-03-26", wrap: refusals(`{"error":{"code":400,"message":"no"}}`, true)},
+		"refusals with a request id":     {rev: "2025-11-25", wrap: refusals(`{"id":"not_found","message":"no"}`, true)},
+		"refusals that are text":         {rev: "2025-11-25", wrap: refusals(`no`, true)},
+		"refusals of what is no request": {rev: "2026-07-28", wrap: refusals(`{"detail":"no"}`, false)},
+		"a log on the old transport":     {rev: "2026-07-28", wrap: greeting},
+		"GET and DELETE of old clients":  {rev: "2026-07-28", wrap: sessionless},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -227,6 +232,48 @@ func (w *typelessWriter) WriteHeader(status int) {
 		w.Header()["Content-Type"] = nil
 	}
 	w.ResponseWriter.WriteHeader(status)
+}
+
+// refusals has a body of its own for what HTTP refuses, as the libraries below a
+// server do; of requests too, or only of what else there is.
+func refusals(text string, requests bool) func(next http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if requests || r.Header.Get("Origin") != "" || wire.Raw(body).Get("id") == nil {
+				w = &refusalWriter{ResponseWriter: w, text: text}
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+type refusalWriter struct {
+	http.ResponseWriter
+	text    string
+	refuses bool
+}
+
+func (w *refusalWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *refusalWriter) WriteHeader(status int) {
+	if status >= 400 {
+		w.refuses = true
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Del("Content-Length")
+	}
+	w.ResponseWriter.WriteHeader(status)
+	if w.refuses {
+		_, _ = io.WriteString(w.ResponseWriter, w.text)
+	}
+}
+
+func (w *refusalWriter) Write(b []byte) (int, error) {
+	if w.refuses {
+		return len(b), nil
+	}
+	return w.ResponseWriter.Write(b)
 }
 
 // TestCancelledCallIsShownForItself holds that of a call which is given up it is
