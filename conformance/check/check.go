@@ -7,6 +7,7 @@ package check
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -149,8 +150,9 @@ type Case struct {
 	seen     int
 	verdict  result.Verdict // set by NotApplicable, NotObserved, Blocked
 	reason   string
-	looked   []*Step // that Judge asked for
-	guessed  bool    // what the server declares is not in a recording of others, yet Judge asked
+	looked   []*Step              // that Judge asked for
+	served   map[string]*Exchange // see letsIn
+	guessed  bool                 // what the server declares is not in a recording of others, yet Judge asked
 
 	others map[string]map[*Frame]bool // what other checks find fault with, by their ids
 	alone  bool                       // judged to see that: it asks no others
@@ -350,10 +352,7 @@ func (c *Case) Answer(req *Frame) *Frame {
 func (c *Case) refusedByHTTP(req *Frame) {
 	how, x := req.Trace.withoutAnswer(req), req.Trace.carried[req.Exchange]
 	switch {
-	case x.status == 401 || x.status == 403:
-		c.Blocked("the server lets nobody in without credentials: " + how)
-	case x.status == 429:
-		c.Blocked("the server takes no more requests for now: " + how)
+	case c.keptOut(req):
 	case x.status == 404 && x.session:
 		c.Blocked("the server does not know the session any more: " + how)
 	case x.status == 413 || x.status == 414 || x.status == 431:
@@ -361,6 +360,21 @@ func (c *Case) refusedByHTTP(req *Frame) {
 	default:
 		c.Broken(req, "an answer to this request", "none: "+how)
 	}
+}
+
+// keptOut settles a check on what HTTP refused for who sent it, or for how much
+// was sent, and reports whether it was.
+func (c *Case) keptOut(f *Frame) bool {
+	x := f.Trace.carried[f.Exchange]
+	switch {
+	case x == nil || !keepsOut(x.status):
+		return false
+	case x.status == http.StatusTooManyRequests:
+		c.Blocked("the server takes no more requests for now: " + f.Trace.withoutAnswer(f))
+	default:
+		c.Blocked("the server lets nobody in without credentials: " + f.Trace.withoutAnswer(f))
+	}
+	return true
 }
 
 // left settles a check on a request without an answer that is no breach of its

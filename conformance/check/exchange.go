@@ -220,6 +220,16 @@ func (t *Trace) gatherAnew(x *carried) *Exchange {
 	return out
 }
 
+// ofAnother reports whether a response answers, in the exchange that carried it,
+// another request than req: that one has its very id.
+func (t *Trace) ofAnother(a, req *Frame) bool {
+	if a.Exchange == req.Exchange {
+		return false
+	}
+	x := t.carried[a.Exchange]
+	return x != nil && x.request != nil && idKey(x.request.ID) == idKey(a.ID) && idKey(a.ID) != idKey(req.ID)
+}
+
 // withoutAnswer says what came of a request for which HTTP brought no message,
 // once it is over: "HTTP status 500 and no message"; "" for any other.
 func (t *Trace) withoutAnswer(req *Frame) string {

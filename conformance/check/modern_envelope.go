@@ -183,6 +183,7 @@ func (c *Case) malformed(step string, mild bool, codes ...int64) {
 		c.Broken(line, want, "no answer: "+how)
 	case a == nil && s.Trace.refusedByStatus(line) && line.Kind == KindText:
 		c.Saw() // over HTTP nobody has to say more about what cannot be read
+	case a == nil && c.keptOut(line):
 	case a == nil && s.Trace.refusedByStatus(line):
 		c.Tolerated(line, want, s.Trace.withoutAnswer(line))
 	case a == nil && !s.Trace.fenced(line.Index):

@@ -253,27 +253,80 @@ func (x *Exchange) head() *Frame {
 	return &Frame{Index: at, Trace: x.Trace, Exchange: x.Number, FromServer: true}
 }
 
-// wrong says that an exchange breaks the rule. A server that wants a token for
-// such requests, and served others without, says nothing else by that.
+// wrong says that an exchange breaks the rule, unless the server put it off or
+// wants other credentials for all of its kind: it says nothing else by that.
 func (c *Case) wrong(x *Exchange, expected, observed string) {
-	if x.Status == http.StatusUnauthorized && !c.Check.ofAuthorization() && c.wantsTokens() {
+	switch {
+	case c.putOff(x):
+	case !c.Check.ofAuthorization() && x.wantsMore() && !c.letsIn(x):
 		c.Blocked("the server wants credentials for this request: " + x.says())
-		return
+	default:
+		c.found(finding{frame: x.head(), expected: expected, observed: observed})
 	}
-	c.found(finding{frame: x.head(), expected: expected, observed: observed})
 }
 
-// wantsTokens reports whether the server answered by 401 to a request that gave
-// no origin, for which 401 would be the wrong answer.
-func (c *Case) wantsTokens() bool {
-	for _, t := range c.traces {
-		for _, x := range t.Exchanges() {
-			if x.Status == http.StatusUnauthorized && x.Header.Get("origin") == "" {
-				return true
+// putOff settles a check on a request that the server did not look at, having
+// had too many of them, and reports whether it was.
+func (c *Case) putOff(x *Exchange) bool {
+	if x.Status != http.StatusTooManyRequests {
+		return false
+	}
+	c.Blocked("the server takes no more requests for now: " + x.says())
+	return true
+}
+
+// wantsMore reports whether a response may ask for other credentials than the
+// request gave.
+func (x *Exchange) wantsMore() bool {
+	return x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden && x.asks() && (bearer(x) != nil || x.credentials() != "")
+}
+
+// letsIn reports whether the server served, with the same credentials, what asks
+// for the same as an exchange. A token may have run out meanwhile: for a request
+// with one it is the later ones that count.
+func (c *Case) letsIn(x *Exchange) bool {
+	if c.served == nil {
+		c.served = map[string]*Exchange{}
+		for _, t := range c.traces {
+			for _, y := range t.Exchanges() {
+				if y.letIn() {
+					c.served[y.kin()] = y
+				}
 			}
 		}
 	}
-	return false
+	y := c.served[x.kin()]
+	switch {
+	case y == nil || x.credentials() == "":
+		return y != nil
+	case y.Trace == x.Trace:
+		return y.First > x.First
+	}
+	return slices.Index(c.traces, y.Trace) > slices.Index(c.traces, x.Trace)
+}
+
+// kin is the same for exchanges that a server which knows who may do what
+// answers alike: they ask for the same by the same credentials.
+func (x *Exchange) kin() string {
+	out := []string{x.Method, x.Target, x.credentials()}
+	if x.Request != nil {
+		name, _ := mirrored(x.Request)
+		out = append(out, strconv.Itoa(int(x.Request.Kind)), x.Request.Method, name)
+	}
+	return strings.Join(out, "\n")
+}
+
+// credentials are those that a request gave, as far as recordings tell them
+// apart; "" for none.
+func (x *Exchange) credentials() string {
+	var out []string
+	for name, values := range x.Header {
+		if strings.EqualFold(name, headAuth) || slices.Contains(values, redactedValue) {
+			out = append(out, name+": "+strings.Join(values, ", "))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, "\n")
 }
 
 // odd is wrong for a point on which the specification is silent or contradicts
@@ -291,13 +344,13 @@ func (c *Case) right(x *Exchange, ok bool, expected, observed string) {
 	}
 }
 
-// heard reports whether a response came; where none did it is no matter of
-// this check.
+// heard reports whether a response came; where none did, or one that puts the
+// client off, it is no matter of this check.
 func (c *Case) heard(x *Exchange) bool {
 	if x.Status == 0 {
 		c.NotObserved("the server sent no response to this request")
 	}
-	return x.Status != 0
+	return x.Status != 0 && !c.putOff(x)
 }
 
 // wellFormed reports whether a body is one JSON-RPC message.

@@ -96,7 +96,7 @@ func postChecks() []Check {
 			Requirements: []string{"legacy/http-error-body-no-id", "modern/http-notification-error-body"},
 			Judge: func(c *Case) {
 				c.allExchanges(func(x *Exchange) {
-					if x.tells() && x.Status >= 400 && x.Header.Get(headOrigin) == "" {
+					if x.tells() && x.Status >= 400 && !keepsOut(x.Status) && x.Header.Get(headOrigin) == "" {
 						c.noIDs(x)
 					}
 				})

@@ -458,7 +458,7 @@ func (t *Trace) Answer(req *Frame) *Frame {
 		return nil
 	}
 	for _, candidates := range [][]*Frame{t.exact[idKey(req.ID)], t.loose[looseID(req.ID)]} {
-		if after := between(candidates, req.Index+1, -1); len(after) > 0 {
+		if after := between(candidates, req.Index+1, -1); len(after) > 0 && !t.ofAnother(after[0], req) {
 			return after[0]
 		}
 	}
