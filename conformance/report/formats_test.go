@@ -121,7 +121,9 @@ func TestJUnitAddsUp(t *testing.T) {
 	stale := without(rich(), result.Fail, result.Blocked, result.Error)
 	clean := without(rich(), result.Fail, result.Blocked, result.Error)
 	clean.Stale = nil
-	for name, r := range map[string]*result.Report{"rich": rich(), "strict": strict, "stale": stale, "clean": clean, "died": died()} {
+	unseen := without(rich(), result.Pass, result.Fail, result.Warn, result.Blocked, result.Error)
+	unseen.Stale = nil
+	for name, r := range map[string]*result.Report{"rich": rich(), "strict": strict, "stale": stale, "clean": clean, "died": died(), "unseen": unseen, "empty": {}} {
 		t.Run(name, func(t *testing.T) {
 			var f junitFile
 			require.NoError(t, xml.Unmarshal(written(t, "junit", r), &f))
@@ -142,10 +144,32 @@ func TestJUnitAddsUp(t *testing.T) {
 				tests, failures, errs, skipped, cases = tests+s.Tests, failures+s.Failures, errs+s.Errors, skipped+s.Skipped, cases+len(s.Cases)
 			}
 			require.Equal(t, [4]int{tests, failures, errs, skipped}, [4]int{f.Tests, f.Failures, f.Errors, f.Skipped})
-			require.Equal(t, len(r.Results)+len(r.Stale)+btoi(r.Error != nil), cases)
+			ofRun := r.Error != nil || name == "unseen" || name == "empty"
+			require.Equal(t, len(r.Results)+len(r.Stale)+btoi(ofRun), cases)
 			require.Equal(t, ExitCode(r) != ExitConformant, failures+errs > 0, "exit status %d", ExitCode(r))
 		})
 	}
+}
+
+// TestJUnitHoldsWhatXMLCannot holds that a file is well-formed whatever a target
+// sends.
+func TestJUnitHoldsWhatXMLCannot(t *testing.T) {
+	var odd strings.Builder
+	for r := range rune(0x20) {
+		odd.WriteRune(r)
+	}
+	odd.WriteString("\x7f\ufdd0\ufffd\ufffe\uffff\U0001ffff\xff\xed\xa0\x80]]>")
+	r := sample()
+	r.Target.Name = odd.String()
+	for i := range r.Results {
+		c := &r.Results[i]
+		c.Observed, c.Reason, c.Frames = odd.String(), odd.String(), []result.Frame{{Text: odd.String(), Here: true}}
+	}
+	got := written(t, "junit", r)
+	require.False(t, bytes.ContainsAny(got, "\ufffe\uffff"))
+	require.True(t, bytes.Contains(got, []byte(`\ufffe\uffff`)))
+	var f junitFile
+	require.NoError(t, xml.Unmarshal(got, &f))
 }
 
 func btoi(b bool) int {
@@ -158,7 +182,8 @@ func btoi(b bool) int {
 // TestSARIFHasWhatIsRequired holds the members that SARIF 2.1.0 requires, and
 // those that code scanning of GitHub wants.
 func TestSARIFHasWhatIsRequired(t *testing.T) {
-	for name, r := range map[string]*result.Report{"rich": rich(), "died": died(), "empty": {}} {
+	unjudged := without(rich(), result.Fail, result.Error)
+	for name, r := range map[string]*result.Report{"rich": rich(), "died": died(), "empty": {}, "not judged whole": unjudged} {
 		t.Run(name, func(t *testing.T) {
 			var log map[string]any
 			require.NoError(t, json.Unmarshal(written(t, "sarif", r), &log))
@@ -194,9 +219,12 @@ func TestSARIFHasWhatIsRequired(t *testing.T) {
 			inv := run["invocations"].([]any)[0].(map[string]any)
 			require.Equal(t, float64(ExitCode(r)), inv["exitCode"])
 			require.Equal(t, ExitCode(r) != ExitNoResult && r.Error == nil, inv["executionSuccessful"])
+			told := false
 			for _, n := range anyList(inv["toolExecutionNotifications"]) {
 				require.NotEmpty(t, n.(map[string]any)["message"].(map[string]any)["text"])
+				told = told || n.(map[string]any)["level"] == "error"
 			}
+			require.True(t, told || inv["executionSuccessful"].(bool), "a run without a result says why")
 		})
 	}
 	require.Contains(t, string(written(t, "sarif", rich())), `"justification": "Fixed in 2.0. (until 2027-01-31)"`)

@@ -19,13 +19,14 @@ import (
 // observed is skipped; a check of a MUST that was blocked, and one that could
 // not do its work, is an error, any other blocked one is skipped. Stale entries
 // of the baseline are failures in a suite of their own, and a run without
-// verdicts is one case that is an error. The time of a suite is that of driving
+// a result is one case that is an error, where no check is one already. The time of a suite is that of driving
 // the target there, 0 where it was not measured.
 func JUnit(w io.Writer, r *result.Report) error {
 	all := junit.Testsuites{Name: xmlText(who(r))}
 	if r.Took > 0 {
 		all.Time = seconds(r.Took)
 	}
+	told := false // that there is no result
 	index := map[string]int{}
 	var suites []junit.Testsuite
 	suite := func(name string) *junit.Testsuite {
@@ -48,9 +49,9 @@ func JUnit(w io.Writer, r *result.Report) error {
 		case r.Breaks(c):
 			tc.Failure = is(string(c.Verdict), c.Observed)
 		case c.Verdict == result.Error:
-			tc.Error = is("error", c.Reason)
+			tc.Error, told = is("error", c.Reason), true
 		case c.Verdict == result.Blocked && c.Binding() && c.Known == "":
-			tc.Error = is("blocked", c.Reason)
+			tc.Error, told = is("blocked", c.Reason), true
 		case c.Verdict == result.Pass:
 		case c.Verdict == result.Fail, c.Verdict == result.Warn:
 			tc.SystemOut = &junit.Output{Data: text}
@@ -78,11 +79,14 @@ func JUnit(w io.Writer, r *result.Report) error {
 			Failure: &junit.Result{Message: xmlText(s.Why), Type: "stale", Data: xmlText(s.File)},
 		})
 	}
+	run := func(e *junit.Result) {
+		suite("run").AddTestcase(junit.Testcase{Name: "run", Classname: "run", Error: e})
+	}
 	if e := r.Error; e != nil {
-		suite("run").AddTestcase(junit.Testcase{
-			Name: "run", Classname: "run",
-			Error: &junit.Result{Message: xmlText(e.Message), Type: string(e.Kind), Data: xmlText(e.Stderr)},
-		})
+		run(&junit.Result{Message: xmlText(e.Message), Type: string(e.Kind), Data: xmlText(e.Stderr)})
+	} else if ExitCode(r) == ExitNoResult && !told {
+		headline, why := Outcome(r)
+		run(&junit.Result{Message: xmlText(why), Type: headline})
 	}
 	for _, s := range suites {
 		all.AddSuite(s)
@@ -109,7 +113,10 @@ func who(r *result.Report) string {
 }
 
 // xmlText is text that XML can hold, also in a CDATA section.
-func xmlText(s string) string { return strings.ReplaceAll(plain(s), "]]>", `]]\x3e`) }
+func xmlText(s string) string { return notXML.Replace(plain(s)) }
+
+// notXML is what plain leaves and XML cannot hold, or a CDATA section cannot.
+var notXML = strings.NewReplacer("]]>", `]]\x3e`, "\ufffe", `\ufffe`, "\uffff", `\uffff`)
 
 // findingText is a finding in lines: the rule, what was expected and observed,
 // and the traffic.

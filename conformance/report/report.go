@@ -147,7 +147,11 @@ func Outcome(r *result.Report) (headline, why string) {
 	case s[result.Error] > 0:
 		return "no result", plural(s[result.Error], "check could not do its work", "checks could not do their work")
 	case judged > 0:
-		return "not judged whole", plural(s[result.Blocked], "check blocked", "checks blocked") + ", none of " + checks + " failed, " + warnings + known
+		failed := "none of " + checks + " failed"
+		if knownFailures(r) > 0 {
+			failed = "no new failure among " + checks
+		}
+		return "not judged whole", plural(s[result.Blocked], "check blocked", "checks blocked") + ", " + failed + ", " + warnings + known
 	}
 	if len(r.Results) == 0 && len(r.Revisions) > 0 {
 		return "no result", "none of the selected checks is one of " + strings.Join(r.Revisions, ", ")

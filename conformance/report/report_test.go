@@ -205,6 +205,8 @@ func TestBlockedMustIsNoCleanBill(t *testing.T) {
 	}
 	pass := result.Check{ID: "y", Verdict: result.Pass, Level: "MUST"}
 	fail := result.Check{ID: "z", Verdict: result.Fail, Level: "MUST"}
+	known := fail
+	known.Known = "Fixed in 2.0."
 	for _, c := range []struct {
 		results []result.Check
 		code    int
@@ -215,6 +217,7 @@ func TestBlockedMustIsNoCleanBill(t *testing.T) {
 		{[]result.Check{pass, blocked("SHOULD", "")}, ExitConformant, "conformant: 1 check judged, 0 warnings; not judged whole: 1 check blocked"},
 		{[]result.Check{pass, blocked("MUST", "it is only implied")}, ExitConformant, "conformant: 1 check judged, 0 warnings; not judged whole: 1 check blocked"},
 		{[]result.Check{pass, fail, blocked("MUST", "")}, ExitBroken, "not conformant: 1 failure, 0 warnings of 2 checks judged; not judged whole: 1 check blocked"},
+		{[]result.Check{pass, known, blocked("MUST", "")}, ExitNoResult, "not judged whole: 1 check blocked, no new failure among 2 checks judged, 0 warnings, 1 known finding"},
 		{[]result.Check{blocked("MUST", "")}, ExitNoResult, "no result: nothing could be judged"},
 	} {
 		r := &result.Report{Revisions: []string{"2025-11-25"}, Results: c.results}

@@ -116,7 +116,7 @@ const (
 // place in the specification as the help. What is known is suppressed with its
 // reason. Findings stand at Options.Source, where there is one, and at the
 // revision and transport as a logical place. Checks that could not do their
-// work, stale entries of a baseline, and why a run came to no verdicts, are
+// work, stale entries of a baseline, and why a run came to no result, are
 // notifications.
 func SARIF(w io.Writer, r *result.Report, o Options) error {
 	run := sarifRun{
@@ -178,6 +178,9 @@ func SARIF(w io.Writer, r *result.Report, o Options) error {
 	}
 	if r.Error != nil {
 		note("error", r.Error.Message)
+	} else if code == ExitNoResult {
+		headline, why := Outcome(r)
+		note("error", headline+": "+why)
 	}
 	run.Invocations = []sarifInvocation{inv}
 	return indented(w, sarifLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{run}})
