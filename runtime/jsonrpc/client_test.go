@@ -683,6 +683,28 @@ func TestClientAnswersWithoutWaiting(t *testing.T) {
 	})
 }
 
+// TestClientPingAmongLargeRequests: a server's ping is answered while its requests
+// hold all the bytes that they may.
+func TestClientPingAmongLargeRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := make(chan struct{})
+		p, _ := clientTap(t, oldClient{ListRoots: func(context.Context, *empty) (*result, error) {
+			<-free
+			return &result{}, nil
+		}}, allCaps)
+		large := request("1", "roots/list", `{"x":"`+strings.Repeat("x", 64<<20)+`"}`)
+		p.push(large)
+		synctest.Wait()
+		require.Equal(t, 1, p.conn.Stats().Handling)
+		p.talk("> "+request("2", "ping", ""), `< {"jsonrpc":"2.0","id":2,"result":{}}`)
+		p.talk("> "+request("3", "roots/list", `{}`), `< {"jsonrpc":"2.0","id":3,"error":{"code":-31001,"message":"*","data":"*"}}`)
+		close(free)
+		p.talk(`< {"jsonrpc":"2.0","id":1,"result":"*"}`)
+		synctest.Wait()
+		p.talk("> "+request("4", "roots/list", `{}`), `< {"jsonrpc":"2.0","id":4,"result":"*"}`)
+	})
+}
+
 // TestClientPingBound: pings that a handler of the user's answers count like
 // every other request.
 func TestClientPingBound(t *testing.T) {

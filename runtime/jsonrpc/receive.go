@@ -766,24 +766,25 @@ func (c *Conn) placeFor(in *inbound) *Error {
 	if c.inflight.get(in.id) != nil {
 		return Errorf(CodeInvalidRequest, "id %s is in use by a request that is still running", clip(in.id.String(), maxEcho))
 	}
+	ping, relayed := in.svc.pings(in.method), in.svc.o.Relay != nil
 	// Those whose answer waits to be written count as well.
 	if n, limit := int(c.handling.Load()), c.o.maxInFlight(); n >= limit &&
-		(!in.svc.pings(in.method) || in.svc.o.Relay != nil && n >= 2*limit) { // a relay's pings wait for somebody
+		(!ping || relayed && n >= 2*limit) { // a relay's pings wait for somebody
 		return overloaded("too many requests in flight")
 	}
-	if c.side == ClientSide && !c.ask(len(in.data)) {
+	if c.side == ClientSide && !c.ask(len(in.data), ping && !relayed) {
 		return overloaded("too many bytes of requests in flight")
 	}
 	return nil
 }
 
-// ask takes the bytes of a server's request from what those may hold. c.mu is
-// held.
-func (c *Conn) ask(size int) bool {
+// ask takes the bytes of a server's request from what those may hold, always for
+// one that is answered at once. c.mu is held.
+func (c *Conn) ask(size int, always bool) bool {
 	if c.own == nil {
 		c.own = new(calling)
 	}
-	if c.own.asked > 0 && c.own.asked+size > maxAsked {
+	if !always && c.own.asked > 0 && c.own.asked+size > maxAsked {
 		return false
 	}
 	c.own.asked += size

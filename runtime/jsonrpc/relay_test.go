@@ -223,7 +223,9 @@ func TestServerThatAsksWithoutEnd(t *testing.T) {
 		{"other/handled", "x", nil, 0, limit},
 		{"ping/handled", "ping", nil, 0, 0},
 		{"bytes/relayed", "x", relayed, 30 << 20, 2},
+		{"bytes/ping/relayed", "ping", relayed, 30 << 20, 2},
 		{"bytes/handled", "x", nil, 30 << 20, 2},
+		{"bytes/ping/handled", "ping", nil, 30 << 20, 0},
 		{"large/handled", "x", nil, 63 << 20, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
