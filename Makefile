@@ -60,7 +60,7 @@ lint: ## gofmt, vet, staticcheck, tidy go.mod, builds for other systems and 32 b
 .PHONY: bench
 bench: ## calls and the codec, beside the limit and those of others
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./runtime/wire ./runtime/jsonl ./generated/mcp/v20251125 ./generated/mcp/v20260728 ./conformance/everything
-	cd testdata/peers && $(GO) test ./codec ./transport/...
+	cd testdata/peers && $(GO) test ./codec ./hand ./transport/...
 	cd testdata/peers && $(GO) build -o ../../bin/codec ./codec
 	cd testdata/peers && GOEXPERIMENT=jsonv2 $(GO) build -o ../../bin/codec-jsonv2 ./codec
 	bin/codec -jsonv2 bin/codec-jsonv2 -benchtime $(BENCHTIME) -count $(BENCHCOUNT)

@@ -48,7 +48,7 @@ func TestDifferences(t *testing.T) {
 // what it takes is JSON and UTF-8.
 func TestHandIsStrict(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
-	im := hand()
+	im := byHand()
 	taken := 0
 	for _, m := range append(messages(), telling()...) {
 		if len(m.data) > 1<<10 {

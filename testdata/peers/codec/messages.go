@@ -7,18 +7,19 @@ import (
 	"math/rand/v2"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/goldwire/goldwire/testdata/peers/hand"
 )
 
-// kind says what a message carries, which its receiver knows: from the method,
-// or from the call that it answers.
-type kind int
+// kind says what a message carries.
+type kind = hand.Kind
 
 const (
-	call     kind = iota // the request tools/call
-	progress             // the notification notifications/progress
-	result               // the answer to tools/call
-	tools                // the answer to tools/list
-	read                 // the answer to resources/read
+	call     = hand.KindCall
+	progress = hand.KindProgress
+	result   = hand.KindResult
+	tools    = hand.KindTools
+	read     = hand.KindRead
 )
 
 // message is one text to be read and written.

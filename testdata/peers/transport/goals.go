@@ -44,10 +44,10 @@ func goals() (l []goal) {
 	}{{legacy, 8.7, 1.7}, {modern, 11, 3.3}} {
 		one, many := "HTTP server, "+r.revision+", 1 at a time", "HTTP server, "+r.revision+", 64 at a time"
 		l = append(l,
-			goal{one, "P50 × raw", 1.15, false, slower("goldwire", "raw", p50)},
-			goal{one + apart, "P50 × raw", 1.15, false, slower("goldwire", "raw", p50)},
-			goal{one + netHTTP, "P50 × raw", 1.15, false, slower("goldwire", "raw", p50)},
-			goal{many, "raw's calls/s ÷", 1.3, false, faster("raw", "goldwire")},
+			goal{one, "P50 × by hand", 1.15, false, slower("goldwire", byHand, p50)},
+			goal{one + apart, "P50 × by hand", 1.15, false, slower("goldwire", byHand, p50)},
+			goal{one + netHTTP, "P50 × by hand", 1.15, false, slower("goldwire", byHand, p50)},
+			goal{many, "by hand's calls/s ÷", 1.3, false, faster(byHand, "goldwire")},
 			goal{many, "calls/s × go-sdk", r.goSDK, true, faster("goldwire", "go-sdk")},
 			goal{many, "calls/s × mcp-go", r.mcpGo, true, faster("goldwire", "mcp-go")},
 		)

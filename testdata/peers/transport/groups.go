@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -206,7 +207,7 @@ func httpServers(p programs) (l []*experiment) {
 		pinned := &experiment{name: one.name + apart}
 		client := &experiment{name: one.name + netHTTP}
 		many := &experiment{name: fmt.Sprintf("HTTP server, %s, 64 at a time", revision)}
-		for _, m := range httpModes(revision) {
+		for _, m := range slices.Insert(httpModes(revision), 1, mode{byHand, "raw", "hand"}) {
 			open := func(ways int, netHTTP bool) func() (load.Runner, error) {
 				return func() (load.Runner, error) {
 					return load.OpenHTTP(p.server(m.program, m.mode), netHTTP, revision == modern, load.EchoCall, 100, ways)
@@ -221,6 +222,10 @@ func httpServers(p programs) (l []*experiment) {
 	}
 	return l
 }
+
+// byHand is a handler of net/http that reads each call and writes its answer with
+// the hand-written codec: what single calls are to be held against.
+const byHand = "by hand"
 
 // apart ends the name of an experiment of load.Apart, netHTTP that of one whose
 // calls are made by net/http.

@@ -1,6 +1,9 @@
 // Command raw is the limit: it reads no JSON, and answers each call with the
 // bytes that a server answers, but for the id, which it copies.
 //
+// With -mode hand it reads calls of echo over HTTP, and writes their answers, with
+// the codec of package hand.
+//
 // A large text is encoded into a buffer that grows, with -mode sized into one
 // that has room for it, and with -mode stream it is written in pieces while it
 // is encoded.
@@ -17,6 +20,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/goldwire/goldwire/testdata/peers/hand"
 	"github.com/goldwire/goldwire/testdata/peers/transport/load"
 	"github.com/goldwire/goldwire/testdata/peers/transport/program"
 )
@@ -28,7 +32,8 @@ const (
 	initialized = head + `"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1.0.0"}}}`
 	textHead    = head + `"content":[{"type":"text","text":`
 	legacyTail  = `}]}}`
-	modernTail  = `}],"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"raw","version":"1.0.0"}}}}`
+	modernTail  = `}],"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":` + serverInfo + `}}}`
+	serverInfo  = `{"name":"raw","version":"1.0.0"}`
 )
 
 // echo is the answer to the calls of echo and tell, made from the first one:
@@ -217,7 +222,13 @@ func handler(mode string) (http.Handler, error) {
 			_ = http.NewResponseController(w).Flush()
 			return
 		}
-		b.out = answer(b.out[:0], b.in, mode == "sized")
+		var echoed bool
+		if mode == "hand" {
+			b.out, echoed = hand.Echo(b.out[:0], b.in, serverInfo)
+		}
+		if !echoed {
+			b.out = answer(b.out[:0], b.in, mode == "sized")
+		}
 		if len(b.out) == 0 {
 			w.WriteHeader(http.StatusAccepted)
 			return

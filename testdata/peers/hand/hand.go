@@ -1,4 +1,9 @@
-package main
+// Package hand is a codec written by hand, the limit that the others are
+// measured against: what somebody would write for these messages and no others.
+// One pass over the text checks all of its grammar, escapes and UTF-8; strings
+// without escapes and raw values alias it. It keeps no unknown members, lets a
+// member come twice and says of an error only that there is one.
+package hand
 
 import (
 	"encoding/base64"
@@ -12,85 +17,119 @@ import (
 	"unsafe"
 )
 
-// The hand-written codec is the limit that the others are measured against:
-// what somebody would write for these messages and no others. One pass over the
-// text checks all of its grammar, escapes and UTF-8; strings without escapes and
-// raw values alias it. It keeps no unknown members, lets a member come twice and
-// says of an error only that there is one.
+var errInvalid = errors.New("not a valid message")
 
-var errHand = errors.New("not a valid message")
+const maxDepth = 1000
 
-const handDepth = 1000
-
-// handID is what a program that answers keeps of a request's id.
-var handID = []byte("7654321")
-
-type handCall struct {
+type call struct {
 	name            string
 	arguments, meta []byte
-	modern          *handMeta // what _meta says, where its members are known
+	modern          *meta // what _meta says, where its members are known
 }
 
-// handMeta is what a server of 2026-07-28 has to look at in each request.
-type handMeta struct {
+// meta is what a server of 2026-07-28 has to look at in each request.
+type meta struct {
 	version, name, release string
 	capabilities           []byte
 }
 
-type handProgress struct {
+type progress struct {
 	token           []byte
 	progress, total float64
 	message         string
 }
 
-type handContent struct {
+type content struct {
 	typ, text, mimeType, data string
 	annotations, meta         []byte
 }
 
-type handResult struct {
-	content          []handContent
+type result struct {
+	content          []content
 	structured, meta []byte
 	isError          bool
 }
 
-type handTool struct {
+type tool struct {
 	name, title, description        string
 	inputSchema, outputSchema, meta []byte
-	annotations                     *handHints
+	annotations                     *hints
 }
 
-type handHints struct {
+type hints struct {
 	title                  string
 	readOnly, idempotent   bool
 	destructive, openWorld *bool
 }
 
-type handTools struct {
-	tools      []handTool
+type tools struct {
+	tools      []tool
 	nextCursor string
 }
 
-type handContents struct {
+type contents struct {
 	uri, mimeType, text, blob string
 	bytes                     []byte
 	hasText                   bool
 }
 
-type handRead struct{ contents []handContents }
+type reading struct{ contents []contents }
 
-func hand() impl {
-	var buf []byte
-	return impl{
-		name: "hand",
-		decode: func(m *message) (any, error) {
-			h := head{cursor: cursor{b: m.data}}
-			return h.message(m)
-		},
-		encode: func(m *message, v any) ([]byte, error) {
-			buf = handAppend(buf[:0], m, v)
-			return buf, nil
-		},
+// Kind says what a message carries, which its receiver knows: from the method,
+// or from the call that it answers.
+type Kind int
+
+// The kinds of messages.
+const (
+	KindCall     Kind = iota // the request tools/call
+	KindProgress             // the notification notifications/progress
+	KindResult               // the answer to tools/call
+	KindTools                // the answer to tools/list
+	KindRead                 // the answer to resources/read
+)
+
+// Form is how a message is to be read.
+type Form struct {
+	Kind
+	Meta  bool // of a call is read, which else is left as it came
+	Bytes bool // a blob is wanted as bytes, not as base64
+}
+
+// Decode reads the params or the result of a message.
+func Decode(text []byte, f Form) (body any, err error) {
+	h := head{cursor: cursor{b: text}}
+	return h.message(f)
+}
+
+// Echo appends the answer to a call of a tool that answers with its argument
+// message. It is false for what is no such call.
+func Echo(b, text []byte, server string) ([]byte, bool) {
+	h := head{cursor: cursor{b: text}}
+	v, err := h.message(Form{Kind: KindCall, Meta: true})
+	if err != nil || h.method != "tools/call" {
+		return b, false
+	}
+	p := v.(*call)
+	a := cursor{b: p.arguments}
+	var message string
+	for first := true; ; first = false {
+		k, err := a.member(first)
+		switch {
+		case err != nil:
+			return b, false
+		case k == nil:
+			if b = Append(b, KindResult, h.id, &result{content: []content{{typ: "text", text: message}}}); p.modern.version == "2026-07-28" {
+				b = append(append(append(b[:len(b)-2], `,"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":`...), server...), "}}}"...)
+			}
+			return b, true
+		case string(k) == "message":
+			message, err = a.str()
+		default:
+			_, err = a.raw()
+		}
+		if err != nil {
+			return b, false
+		}
 	}
 }
 
@@ -102,7 +141,7 @@ type head struct {
 	version bool
 }
 
-func (h *head) message(m *message) (v any, err error) {
+func (h *head) message(f Form) (v any, err error) {
 	for first := true; ; first = false {
 		k, err := h.member(first)
 		if err != nil {
@@ -121,7 +160,7 @@ func (h *head) message(m *message) (v any, err error) {
 		case "method":
 			h.method, err = h.str()
 		case "params", "result":
-			v, err = h.body(m)
+			v, err = h.body(f)
 		default:
 			_, err = h.raw()
 		}
@@ -130,34 +169,34 @@ func (h *head) message(m *message) (v any, err error) {
 		}
 	}
 	if h.space(); h.i < len(h.b) || !h.version || v == nil {
-		return nil, errHand
+		return nil, errInvalid
 	}
 	return v, nil
 }
 
-func (c *cursor) body(m *message) (any, error) {
-	switch m.kind {
-	case call:
-		v := new(handCall)
-		if m.modern && !m.raw {
-			v.modern = new(handMeta)
+func (c *cursor) body(f Form) (any, error) {
+	switch f.Kind {
+	case KindCall:
+		v := new(call)
+		if f.Meta {
+			v.modern = new(meta)
 		}
 		return v, c.call(v)
-	case progress:
-		v := new(handProgress)
+	case KindProgress:
+		v := new(progress)
 		return v, c.progress(v)
-	case result:
-		v := new(handResult)
+	case KindResult:
+		v := new(result)
 		return v, c.result(v)
-	case tools:
-		v := new(handTools)
+	case KindTools:
+		v := new(tools)
 		return v, c.tools(v)
 	}
-	v := new(handRead)
-	return v, c.read(v, m.bytes)
+	v := new(reading)
+	return v, c.read(v, f.Bytes)
 }
 
-func (c *cursor) call(v *handCall) error {
+func (c *cursor) call(v *call) error {
 	for first := true; ; first = false {
 		k, err := c.member(first)
 		if k == nil || err != nil {
@@ -183,7 +222,7 @@ func (c *cursor) call(v *handCall) error {
 	}
 }
 
-func (c *cursor) meta(v *handMeta) error {
+func (c *cursor) meta(v *meta) error {
 	for first := true; ; first = false {
 		k, err := c.member(first)
 		if k == nil || err != nil {
@@ -205,7 +244,7 @@ func (c *cursor) meta(v *handMeta) error {
 	}
 }
 
-func (c *cursor) info(v *handMeta) error {
+func (c *cursor) info(v *meta) error {
 	for first := true; ; first = false {
 		k, err := c.member(first)
 		if k == nil || err != nil {
@@ -225,7 +264,7 @@ func (c *cursor) info(v *handMeta) error {
 	}
 }
 
-func (c *cursor) progress(v *handProgress) error {
+func (c *cursor) progress(v *progress) error {
 	for first := true; ; first = false {
 		k, err := c.member(first)
 		if k == nil || err != nil {
@@ -249,7 +288,7 @@ func (c *cursor) progress(v *handProgress) error {
 	}
 }
 
-func (c *cursor) result(v *handResult) error {
+func (c *cursor) result(v *result) error {
 	for first := true; ; first = false {
 		k, err := c.member(first)
 		if k == nil || err != nil {
@@ -265,7 +304,7 @@ func (c *cursor) result(v *handResult) error {
 				if !more {
 					break
 				}
-				v.content = append(v.content, handContent{})
+				v.content = append(v.content, content{})
 				if err := c.content(&v.content[len(v.content)-1]); err != nil {
 					return err
 				}
@@ -285,7 +324,7 @@ func (c *cursor) result(v *handResult) error {
 	}
 }
 
-func (c *cursor) content(v *handContent) error {
+func (c *cursor) content(v *content) error {
 	for first := true; ; first = false {
 		k, err := c.member(first)
 		if k == nil || err != nil {
@@ -313,7 +352,7 @@ func (c *cursor) content(v *handContent) error {
 	}
 }
 
-func (c *cursor) tools(v *handTools) error {
+func (c *cursor) tools(v *tools) error {
 	for first := true; ; first = false {
 		k, err := c.member(first)
 		if k == nil || err != nil {
@@ -329,7 +368,7 @@ func (c *cursor) tools(v *handTools) error {
 				if !more {
 					break
 				}
-				v.tools = append(v.tools, handTool{})
+				v.tools = append(v.tools, tool{})
 				if err := c.tool(&v.tools[len(v.tools)-1]); err != nil {
 					return err
 				}
@@ -345,7 +384,7 @@ func (c *cursor) tools(v *handTools) error {
 	}
 }
 
-func (c *cursor) tool(v *handTool) error {
+func (c *cursor) tool(v *tool) error {
 	for first := true; ; first = false {
 		k, err := c.member(first)
 		if k == nil || err != nil {
@@ -363,7 +402,7 @@ func (c *cursor) tool(v *handTool) error {
 		case "outputSchema":
 			v.outputSchema, err = c.raw()
 		case "annotations":
-			v.annotations = new(handHints)
+			v.annotations = new(hints)
 			err = c.hints(v.annotations)
 		case "_meta":
 			v.meta, err = c.raw()
@@ -376,7 +415,7 @@ func (c *cursor) tool(v *handTool) error {
 	}
 }
 
-func (c *cursor) hints(v *handHints) error {
+func (c *cursor) hints(v *hints) error {
 	for first := true; ; first = false {
 		k, err := c.member(first)
 		if k == nil || err != nil {
@@ -404,7 +443,7 @@ func (c *cursor) hints(v *handHints) error {
 	}
 }
 
-func (c *cursor) read(v *handRead, bytes bool) error {
+func (c *cursor) read(v *reading, bytes bool) error {
 	for first := true; ; first = false {
 		k, err := c.member(first)
 		if k == nil || err != nil {
@@ -424,7 +463,7 @@ func (c *cursor) read(v *handRead, bytes bool) error {
 			if !more {
 				break
 			}
-			v.contents = append(v.contents, handContents{})
+			v.contents = append(v.contents, contents{})
 			if err := c.contents(&v.contents[len(v.contents)-1], bytes); err != nil {
 				return err
 			}
@@ -432,7 +471,7 @@ func (c *cursor) read(v *handRead, bytes bool) error {
 	}
 }
 
-func (c *cursor) contents(v *handContents, bytes bool) error {
+func (c *cursor) contents(v *contents, bytes bool) error {
 	for first := true; ; first = false {
 		k, err := c.member(first)
 		if k == nil || err != nil {
@@ -500,10 +539,10 @@ func (c *cursor) member(first bool) ([]byte, error) {
 		c.i++
 		return nil, nil
 	default:
-		return nil, errHand
+		return nil, errInvalid
 	}
 	if c.peek() != '"' {
-		return nil, errHand
+		return nil, errInvalid
 	}
 	s := c.i + 1
 	escaped, err := c.chars()
@@ -515,7 +554,7 @@ func (c *cursor) member(first bool) ([]byte, error) {
 		k = unescape(k)
 	}
 	if c.peek() != ':' {
-		return nil, errHand
+		return nil, errInvalid
 	}
 	c.i++
 	return k, nil
@@ -539,12 +578,12 @@ func (c *cursor) element(first bool) (more bool, err error) {
 		c.i++
 		return false, nil
 	}
-	return false, errHand
+	return false, errInvalid
 }
 
 func (c *cursor) str() (string, error) {
 	if c.peek() != '"' {
-		return "", errHand
+		return "", errInvalid
 	}
 	s := c.i + 1
 	escaped, err := c.chars()
@@ -569,7 +608,7 @@ func (c *cursor) boolean() (bool, error) {
 		c.i += 5
 		return false, nil
 	}
-	return false, errHand
+	return false, errInvalid
 }
 
 func (c *cursor) float() (float64, error) {
@@ -593,8 +632,8 @@ func (c *cursor) raw() ([]byte, error) {
 
 // skip goes over one value and checks it.
 func (c *cursor) skip(depth int) (err error) {
-	if depth > handDepth {
-		return errHand
+	if depth > maxDepth {
+		return errInvalid
 	}
 	switch c.peek() {
 	case '"':
@@ -608,13 +647,13 @@ func (c *cursor) skip(depth int) (err error) {
 		}
 		for {
 			if c.peek() != '"' {
-				return errHand
+				return errInvalid
 			}
 			if _, err := c.chars(); err != nil {
 				return err
 			}
 			if c.peek() != ':' {
-				return errHand
+				return errInvalid
 			}
 			c.i++
 			if err := c.skip(depth + 1); err != nil {
@@ -627,7 +666,7 @@ func (c *cursor) skip(depth int) (err error) {
 			case ',':
 				c.i++
 			default:
-				return errHand
+				return errInvalid
 			}
 		}
 	case '[':
@@ -647,7 +686,7 @@ func (c *cursor) skip(depth int) (err error) {
 			case ',':
 				c.i++
 			default:
-				return errHand
+				return errInvalid
 			}
 		}
 	case 't', 'f':
@@ -658,7 +697,7 @@ func (c *cursor) skip(depth int) (err error) {
 			c.i += 4
 			return nil
 		}
-		return errHand
+		return errInvalid
 	}
 	return c.number()
 }
@@ -680,12 +719,12 @@ func (c *cursor) number() error {
 	if c.at('0') {
 		c.i++
 	} else if !c.digits() {
-		return errHand
+		return errInvalid
 	}
 	if c.at('.') {
 		c.i++
 		if !c.digits() {
-			return errHand
+			return errInvalid
 		}
 	}
 	if c.at('e') || c.at('E') {
@@ -694,7 +733,7 @@ func (c *cursor) number() error {
 			c.i++
 		}
 		if !c.digits() {
-			return errHand
+			return errInvalid
 		}
 	}
 	return nil
@@ -736,34 +775,34 @@ func (c *cursor) chars() (escaped bool, err error) {
 			i++
 		}
 		if i >= len(b) {
-			return false, errHand
+			return false, errInvalid
 		}
 	found:
 		switch b[i] {
 		case '"':
 			if wide != 0 && !utf8.Valid(b[s:i]) {
-				return false, errHand
+				return false, errInvalid
 			}
 			c.i = i + 1
 			return escaped, nil
 		case '\\':
 			escaped = true
 			if len(b)-i < 2 {
-				return false, errHand
+				return false, errInvalid
 			}
 			switch b[i+1] {
 			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 				i += 2
 			case 'u':
 				if len(b)-i < 6 || hex4(b[i+2:]) < 0 {
-					return false, errHand
+					return false, errInvalid
 				}
 				i += 6
 			default:
-				return false, errHand
+				return false, errInvalid
 			}
 		default:
-			return false, errHand
+			return false, errInvalid
 		}
 	}
 }
@@ -835,14 +874,15 @@ func unescape(p []byte) []byte {
 	}
 }
 
-func handAppend(b []byte, m *message, v any) []byte {
+// Append appends a message with such a body; a notification has no id.
+func Append(b []byte, k Kind, id []byte, body any) []byte {
 	b = append(b, `{"jsonrpc":"2.0",`...)
-	if m.kind != progress {
-		b = append(append(b, `"id":`...), handID...)
+	if k != KindProgress {
+		b = append(append(b, `"id":`...), id...)
 	}
-	switch m.kind {
-	case call:
-		v := v.(*handCall)
+	switch k {
+	case KindCall:
+		v := body.(*call)
 		b = quoted(b, `,"method":"tools/call","params":{"name":`, v.name)
 		b = member(b, `,"arguments":`, v.arguments)
 		b = member(b, `,"_meta":`, v.meta)
@@ -853,8 +893,8 @@ func handAppend(b []byte, m *message, v any) []byte {
 			b = append(append(b, `},"io.modelcontextprotocol/clientCapabilities":`...), t.capabilities...)
 			b = append(b, '}')
 		}
-	case progress:
-		v := v.(*handProgress)
+	case KindProgress:
+		v := body.(*progress)
 		b = append(append(b, `"method":"notifications/progress","params":{"progressToken":`...), v.token...)
 		b = strconv.AppendFloat(append(b, `,"progress":`...), v.progress, 'f', -1, 64)
 		if v.total != 0 {
@@ -863,8 +903,8 @@ func handAppend(b []byte, m *message, v any) []byte {
 		if v.message != "" {
 			b = quoted(b, `,"message":`, v.message)
 		}
-	case result:
-		v := v.(*handResult)
+	case KindResult:
+		v := body.(*result)
 		b = append(b, `,"result":{"content":[`...)
 		for i := range v.content {
 			b = appendContent(b, i, &v.content[i])
@@ -875,8 +915,8 @@ func handAppend(b []byte, m *message, v any) []byte {
 			b = append(b, `,"isError":true`...)
 		}
 		b = member(b, `,"_meta":`, v.meta)
-	case tools:
-		v := v.(*handTools)
+	case KindTools:
+		v := body.(*tools)
 		b = append(b, `,"result":{"tools":[`...)
 		for i := range v.tools {
 			b = appendTool(b, i, &v.tools[i])
@@ -885,9 +925,9 @@ func handAppend(b []byte, m *message, v any) []byte {
 		if v.nextCursor != "" {
 			b = quoted(b, `,"nextCursor":`, v.nextCursor)
 		}
-	case read:
+	case KindRead:
 		b = append(b, `,"result":{"contents":[`...)
-		for i, c := range v.(*handRead).contents {
+		for i, c := range body.(*reading).contents {
 			if i > 0 {
 				b = append(b, ',')
 			}
@@ -917,7 +957,7 @@ func member(b []byte, key string, raw []byte) []byte {
 	return append(append(b, key...), raw...)
 }
 
-func appendContent(b []byte, i int, v *handContent) []byte {
+func appendContent(b []byte, i int, v *content) []byte {
 	if i > 0 {
 		b = append(b, ',')
 	}
@@ -934,7 +974,7 @@ func appendContent(b []byte, i int, v *handContent) []byte {
 	return append(b, '}')
 }
 
-func appendTool(b []byte, i int, v *handTool) []byte {
+func appendTool(b []byte, i int, v *tool) []byte {
 	if i > 0 {
 		b = append(b, ',')
 	}
