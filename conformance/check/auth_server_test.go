@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -283,10 +284,13 @@ func TestWhatWantsATokenIsNotJudgedOtherwise(t *testing.T) {
 		"the same, stateless":              {modernRevision, 403, narrow, error, true, calls},
 		"more of a token, with JSON":       {modernRevision, 403, narrow, plain, true, calls},
 		"the same, without a word":         {modernRevision, 403, narrow, empty, true, calls},
-		"few requests":                     {november, 429, "", empty, false, busy(3)},
-		"few requests, with an error":      {november, 429, "", error, false, busy(3)},
-		"few requests, of no request":      {modernRevision, 429, "", error0, false, busy(4)},
-		"few requests, with JSON":          {modernRevision, 429, "", plain, true, busy(5)},
+		"levels and notifications": {november, 401, "Bearer", error, false, func(_ *http.Request, body string) bool {
+			return strings.Contains(body, `"logging/setLevel"`) || strings.Contains(body, `"notifications/cancelled"`)
+		}},
+		"few requests":                {november, 429, "", empty, false, busy(3)},
+		"few requests, with an error": {november, 429, "", error, false, busy(3)},
+		"few requests, of no request": {modernRevision, 429, "", error0, false, busy(4)},
+		"few requests, with JSON":     {modernRevision, 429, "", plain, true, busy(5)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -306,6 +310,69 @@ func TestWhatWantsATokenIsNotJudgedOtherwise(t *testing.T) {
 				}
 			}
 			require.Positive(t, blocked)
+		})
+	}
+}
+
+// TestRefusalOfWhatIsServedElsewhereIsABreach holds that a status which asks for
+// credentials is wrong for what the server serves with those that were given, and
+// that a token may run out.
+func TestRefusalOfWhatIsServedElsewhereIsABreach(t *testing.T) {
+	const november = "2025-11-25"
+	ended := func() func(r *http.Request, _ string) bool {
+		var over sync.Map
+		return func(r *http.Request, _ string) bool {
+			id := r.Header.Get("Mcp-Session-Id")
+			_, gone := over.Load(id)
+			if r.Method == http.MethodDelete {
+				over.Store(id, true)
+			}
+			return gone && id != ""
+		}
+	}
+	header := func(name string, values ...string) func(*http.Request, string) bool {
+		return func(r *http.Request, _ string) bool { return slices.Contains(values, r.Header.Get(name)) }
+	}
+	for name, tt := range map[string]struct {
+		rev       string
+		status    int
+		challenge string
+		token     bool
+		match     func(r *http.Request, body string) bool
+		check     string
+	}{
+		"a session that is over":              {november, 401, "", false, ended(), "http-session-ended"},
+		"one of a client with a token":        {november, 401, "Bearer", true, ended(), "http-session-ended"},
+		"a version":                           {november, 401, "", false, header("Mcp-Protocol-Version", "not-a-version", "1999-01-01"), "http-version-header-invalid"},
+		"an origin":                           {november, 401, "Bearer", false, header("Origin", "http://evil.example"), "http-origin-403"},
+		"an origin, of a client with a token": {november, 401, "Bearer", true, header("Origin", "http://evil.example"), "http-origin-403"},
+		"the same, stateless":                 {modernRevision, 401, "Bearer", true, header("Origin", "http://evil.example"), "http-origin-403"},
+		"GET of a server that is open":        {november, 403, "", false, func(r *http.Request, _ string) bool { return r.Method == http.MethodGet }, "http-get-answered"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, to := &checktest.HTTP{Wrap: refusing(tt.status, tt.challenge, "", tt.match)}, target{}
+			if tt.token {
+				to.host = "mcp.test"
+				h.Tokens, to.head = map[string]string{"good-token": "read " + checktest.ScopeCall}, http.Header{"Authorization": {goodToken}}
+			}
+			v := driveHTTP(t, h, to, tt.rev, true, check.Probes()).verdicts()[tt.check]
+			require.Equal(t, result.Fail, v.Verdict, "%s; %s", v.Observed, v.Reason)
+		})
+	}
+	for _, rev := range []string{november, modernRevision} {
+		t.Run("a token that runs out "+rev, func(t *testing.T) {
+			t.Parallel()
+			var began atomic.Int64
+			run := func(r *http.Request, _ string) bool {
+				return r.Header.Get("Authorization") == goodToken && began.Add(1) > 60
+			}
+			h := &checktest.HTTP{Tokens: map[string]string{"good-token": "read " + checktest.ScopeCall}, Wrap: refusing(401, `Bearer error="invalid_token"`, "", run)}
+			for id, v := range driveHTTP(t, h, target{host: "mcp.test", head: http.Header{"Authorization": {goodToken}}}, rev, true, check.Probes()).verdicts() {
+				if !strings.HasPrefix(id, "auth-") {
+					require.NotContains(t, []result.Verdict{result.Fail, result.Warn}, v.Verdict, "%s: want %s, got %s\n%s", id, v.Expected, v.Observed, frames(v))
+				}
+			}
 		})
 	}
 }

@@ -128,8 +128,8 @@ func legacyFeatureChecks() []Check {
 			ID: "log-threshold", Title: "nothing below the level that was set is sent", Layer: Feature, Needs: []string{"logging"},
 			Requirements: []string{"legacy/logging-threshold"},
 			Judge: func(c *Case) {
-				s := c.Step("log-level/emergency")
-				if s == nil {
+				set, s := c.Step("log-level/set"), c.Step("log-level/emergency")
+				if set == nil || s == nil || slices.ContainsFunc(set.Sent(), c.keptOut) {
 					return
 				}
 				found := false

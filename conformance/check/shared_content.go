@@ -2,6 +2,7 @@ package check
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -562,7 +563,7 @@ func contentChecks() []Check {
 			Requirements: []string{"legacy/cancel-no-reply", "modern/cancel-server-stops"},
 			Judge: func(c *Case) {
 				s, after := c.Step("cancel/running"), c.Step("cancel/stopped")
-				if s == nil || after == nil {
+				if s == nil || after == nil || slices.ContainsFunc(s.Sent(), c.keptOut) {
 					return
 				}
 				for _, req := range s.Sent() {
