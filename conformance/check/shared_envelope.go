@@ -455,12 +455,18 @@ func (t *Trace) dropped(req *Frame) string {
 
 // wasCancelled reports whether the client cancelled a request by a notification.
 func (t *Trace) wasCancelled(req *Frame) bool {
-	for f := range t.visit(between(t.sent, req.Index+1, -1)) {
-		if f.Kind == KindNotification && f.Method == methodCancelled && f.Param("requestId") != nil && idKey(f.Param("requestId")) == idKey(req.ID) {
-			return true
+	type key struct{}
+	last := t.Memo(key{}, func() any { // where an id was cancelled the last time
+		last := map[string]int{}
+		for f := range t.visit(t.sent) {
+			if f.Kind == KindNotification && f.Method == methodCancelled && f.Param("requestId") != nil {
+				last[idKey(f.Param("requestId"))] = f.Index
+			}
 		}
-	}
-	return false
+		return last
+	}).(map[string]int)
+	i, ok := last[idKey(req.ID)]
+	return ok && i > req.Index
 }
 
 // flooded tells of a server that wrote so much that sessions had to be ended.

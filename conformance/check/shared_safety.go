@@ -274,14 +274,16 @@ func readable(text []byte) bool {
 // echoed reports whether each byte of a text that is not UTF-8 is one that the
 // checker sent, as in a server's log of its input.
 func (t *Trace) echoed(text []byte) bool {
-	var sent [256]bool
-	for _, f := range t.frames {
-		if !f.FromServer {
+	type key struct{}
+	sent := t.Memo(key{}, func() any {
+		var sent [256]bool
+		for f := range t.visit(t.sent) {
 			for c := range strayBytes(f.Text) {
 				sent[c] = true
 			}
 		}
-	}
+		return &sent
+	}).(*[256]bool)
 	for c := range strayBytes(text) {
 		if !sent[c] {
 			return false

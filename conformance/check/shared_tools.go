@@ -576,24 +576,28 @@ func ours(req *Frame, value string) bool {
 	if req == nil || value == "" {
 		return false
 	}
-	found := false
-	var look func(v wire.Raw)
-	look = func(v wire.Raw) {
-		switch s, ok := v.Str(); {
-		case ok:
-			found = found || s == value
-		case v.Kind() == wire.KindArray:
-			for e := range v.Elems() {
-				look(e)
-			}
-		case v.Kind() == wire.KindObject:
-			for _, e := range v.Members() {
-				look(e)
+	type key struct{ req *Frame }
+	return req.Trace.Memo(key{req}, func() any {
+		made := map[string]bool{}
+		var look func(v wire.Raw)
+		look = func(v wire.Raw) {
+			req.Trace.looked.Add(1)
+			switch s, ok := v.Str(); {
+			case ok:
+				made[s] = true
+			case v.Kind() == wire.KindArray:
+				for e := range v.Elems() {
+					look(e)
+				}
+			case v.Kind() == wire.KindObject:
+				for _, e := range v.Members() {
+					look(e)
+				}
 			}
 		}
-	}
-	look(req.Param("arguments"))
-	return found
+		look(req.Param("arguments"))
+		return made
+	}).(map[string]bool)[value]
 }
 
 // base64 judges a member that holds Base64. The alphabet for URLs, missing

@@ -49,7 +49,7 @@ type Trace struct {
 	notesAt    map[transcript.Kind][]int // events of notes, by kind
 	said       map[string][]int          // events of remarks of the driver, by text
 	unreadable *Frame                    // the first of sent that is no single message
-	looked     atomic.Int64              // frames that were visited, for tests
+	looked     atomic.Int64              // frames and arguments that were visited, for tests
 	end        *breakdown                // see broke; made when there were endAt events
 	lostTo     map[*Frame]*Frame         // see astray; made when there were strayAt events
 
