@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -374,5 +375,32 @@ func TestRefusalOfWhatIsServedElsewhereIsABreach(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRefusalOfEverythingShowsNothing holds that a rule which wants a refusal, or
+// what the usual request gets, is not kept where the usual request is refused too.
+func TestRefusalOfEverythingShowsNothing(t *testing.T) {
+	for rev, tt := range map[string]struct {
+		serves []string // methods
+		checks []string
+	}{
+		"2025-11-25":   {[]string{"initialize"}, []string{"http-origin-refused", "http-origin-403"}},
+		modernRevision: {[]string{discover, "initialize", "tools/list", "prompts/list", "resources/list"}, []string{"header-name-decoded", "header-blanks", "param-header-decoded", "param-header-mismatch", "param-header-absent"}},
+	} {
+		for _, status := range []int{401, 403, 429} {
+			t.Run(strconv.Itoa(status)+" "+rev, func(t *testing.T) {
+				t.Parallel()
+				refuses := func(r *http.Request, body string) bool {
+					r.Header.Del("Origin") // which it does not look at
+					return !slices.ContainsFunc(tt.serves, func(m string) bool { return strings.Contains(body, `"method":"`+m+`"`) })
+				}
+				all := driveHTTP(t, &checktest.HTTP{Wrap: refusing(status, "", "", refuses)}, target{}, rev, true, check.Probes()).verdicts()
+				for _, id := range tt.checks {
+					v := all[id]
+					require.Contains(t, []result.Verdict{result.Blocked, result.NotObserved}, v.Verdict, "%s: %s; %s", id, v.Observed, v.Reason)
+				}
+			})
+		}
 	}
 }

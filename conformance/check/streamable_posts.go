@@ -220,7 +220,7 @@ func originChecks() []Check {
 					default:
 						continue
 					}
-					if c.heard(x) {
+					if c.heard(x) && !c.refusedWithout(x) {
 						c.right(x, !x.letIn(), "a refusal of the origin "+evil, x.says())
 					}
 				}
@@ -232,7 +232,7 @@ func originChecks() []Check {
 			Judge: func(c *Case) {
 				for _, x := range c.stepExchanges("origin/request") {
 					switch {
-					case !c.heard(x):
+					case !c.heard(x), c.refusedWithout(x):
 					case x.letIn():
 						c.NotObserved("a request from a foreign origin is served")
 					default:
@@ -255,7 +255,7 @@ func originChecks() []Check {
 					from := x.Header.Get(headOrigin)
 					switch x.step() {
 					case "origin/notification", "origin/get", "origin/delete", "origin/lookalike":
-						if c.heard(x) {
+						if c.heard(x) && !c.refusedWithout(x) {
 							c.right(x, !x.letIn(), "a refusal of the origin "+from, x.says())
 						}
 					case "origin/options":
@@ -303,6 +303,22 @@ func originChecks() []Check {
 			},
 		},
 	}
+}
+
+// refusedWithout settles a check on a refusal that a request without an origin got
+// as well, and reports whether it is one.
+func (c *Case) refusedWithout(x *Exchange) bool {
+	for _, s := range c.stepsOf("origin/none") {
+		for _, o := range s.Exchanges() {
+			want, failed := o.code()
+			got, fails := x.code()
+			if !x.letIn() && x.Status == o.Status && failed == fails && want == got {
+				c.NotObserved("the server refuses a request without an origin, too: " + o.says())
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // step is the name of the step in which the exchange began, "" before the first.
