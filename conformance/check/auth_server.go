@@ -600,6 +600,9 @@ func letInChecks() []Check {
 						c.NotApplicable(ownScheme)
 						return
 					}
+					if p == nil && c.servedKin(x) != nil {
+						return // the token allows that: the server has another reason
+					}
 					ok := p["error"] == "insufficient_scope" && p["scope"] != "" && p["resource_metadata"] != ""
 					c.right(x, ok, "WWW-Authenticate: Bearer with error=\"insufficient_scope\", scope and resource_metadata", or(x.ResponseHeader.Get(headChallenge), "none"))
 				})

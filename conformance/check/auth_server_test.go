@@ -285,6 +285,9 @@ func TestWhatWantsATokenIsNotJudgedOtherwise(t *testing.T) {
 		"the same, stateless":              {modernRevision, 403, narrow, error, true, calls},
 		"more of a token, with JSON":       {modernRevision, 403, narrow, plain, true, calls},
 		"the same, without a word":         {modernRevision, 403, narrow, empty, true, calls},
+		"streams with more of a token": {november, 403, narrow, empty, true, func(r *http.Request, _ string) bool {
+			return r.Method == http.MethodGet && r.URL.Path == checktest.PathMCP
+		}},
 		"levels and notifications": {november, 401, "Bearer", error, false, func(_ *http.Request, body string) bool {
 			return strings.Contains(body, `"logging/setLevel"`) || strings.Contains(body, `"notifications/cancelled"`)
 		}},
@@ -402,5 +405,22 @@ func TestRefusalOfEverythingShowsNothing(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestForbiddenOddityIsNoMatterOfScope holds that 403 without a challenge, to what
+// is served otherwise, is not taken for one to a token that allows too little.
+func TestForbiddenOddityIsNoMatterOfScope(t *testing.T) {
+	for rev, odd := range map[string]func(r *http.Request, body string) bool{
+		"2025-11-25": func(r *http.Request, _ string) bool {
+			return strings.HasPrefix(r.Header.Get("Mcp-Protocol-Version"), "1999")
+		},
+		modernRevision: func(r *http.Request, _ string) bool { return r.Header.Get("Mcp-Session-Id") != "" },
+	} {
+		t.Run(rev, func(t *testing.T) {
+			h := &checktest.HTTP{Tokens: map[string]string{"good-token": "read " + checktest.ScopeCall}, Wrap: refusing(403, "", "", odd)}
+			v := driveHTTP(t, h, target{host: "mcp.test", head: http.Header{"Authorization": {goodToken}}}, rev, true, check.Probes()).verdicts()["auth-insufficient-scope"]
+			require.Equal(t, result.NotObserved, v.Verdict, v.Observed)
+		})
 	}
 }

@@ -278,13 +278,25 @@ func (c *Case) putOff(x *Exchange) bool {
 // wantsMore reports whether a response may ask for other credentials than the
 // request gave.
 func (x *Exchange) wantsMore() bool {
-	return x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden && x.asks() && (bearer(x) != nil || x.credentials() != "")
+	return x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden && (bearer(x) != nil || x.asks() && x.credentials() != "")
 }
 
-// letsIn reports whether the server served, with the same credentials, what asks
-// for the same as an exchange. A token may have run out meanwhile: for a request
-// with one it is the later ones that count.
+// letsIn reports whether the server served what is akin to an exchange. A token
+// may have run out meanwhile: for a request with one it is the later ones that
+// count.
 func (c *Case) letsIn(x *Exchange) bool {
+	y := c.servedKin(x)
+	switch {
+	case y == nil || x.credentials() == "":
+		return y != nil
+	case y.Trace == x.Trace:
+		return y.First > x.First
+	}
+	return slices.Index(c.traces, y.Trace) > slices.Index(c.traces, x.Trace)
+}
+
+// servedKin is the last exchange akin to x that was served, nil for none.
+func (c *Case) servedKin(x *Exchange) *Exchange {
 	if c.served == nil {
 		c.served = map[string]*Exchange{}
 		for _, t := range c.traces {
@@ -295,14 +307,7 @@ func (c *Case) letsIn(x *Exchange) bool {
 			}
 		}
 	}
-	y := c.served[x.kin()]
-	switch {
-	case y == nil || x.credentials() == "":
-		return y != nil
-	case y.Trace == x.Trace:
-		return y.First > x.First
-	}
-	return slices.Index(c.traces, y.Trace) > slices.Index(c.traces, x.Trace)
+	return c.served[x.kin()]
 }
 
 // kin is the same for exchanges that a server which knows who may do what
