@@ -309,6 +309,7 @@ var httpMutants = map[string]httpMutant{
 	})},
 	"http-origin-403":        {wire: status(403, 400, always)},
 	"http-origin-403/legacy": {rev: legacyRev, wire: status(403, 401, always)},
+	"http-origin-403/token":  {host: "mcp.test", token: "secret-token", wire: status(403, 401, func(r *http.Request, _ string) bool { return r.Header.Get("Origin") != "" })},
 	"http-origin-everywhere": {wire: ask(func(r *http.Request, _ string) {
 		if strings.Contains(r.Header.Get("Origin"), "localhost") {
 			r.Header.Del("Origin")
@@ -410,6 +411,7 @@ var httpMutants = map[string]httpMutant{
 		return r.Method == http.MethodDelete && r.Header.Get("Origin") == "" && write(w, 204, "", "")
 	})},
 	"http-session-ended/400": {rev: juneRev, wire: status(404, 400, func(r *http.Request, _ string) bool { return r.Header.Get("Mcp-Session-Id") != "" })},
+	"http-session-ended/401": {rev: legacyRev, wire: status(404, 401, func(r *http.Request, _ string) bool { return r.Header.Get("Mcp-Session-Id") != "" })},
 	"http-session-delete":    {wire: status(204, 500, func(r *http.Request, _ string) bool { return r.Method == http.MethodDelete })},
 	"http-version-header-absent": {wire: instead(func(w http.ResponseWriter, r *http.Request, body string) bool {
 		return has(body, "ping") && r.Header.Get("Mcp-Protocol-Version") == "" && r.Header.Get("Mcp-Session-Id") != "" && writeError(w, 400, "null", -32600)
@@ -419,7 +421,8 @@ var httpMutants = map[string]httpMutant{
 			r.Header.Del("Mcp-Protocol-Version")
 		}
 	})},
-	"http-version-header-invalid/no": {rev: juneRev, wire: status(400, 422, func(r *http.Request, _ string) bool { return r.Header.Get("Mcp-Protocol-Version") == "1999-01-01" })},
+	"http-version-header-invalid/401": {rev: juneRev, wire: status(400, 401, func(r *http.Request, _ string) bool { return r.Header.Get("Mcp-Protocol-Version") == "1999-01-01" })},
+	"http-version-header-invalid/no":  {rev: juneRev, wire: status(400, 422, func(r *http.Request, _ string) bool { return r.Header.Get("Mcp-Protocol-Version") == "1999-01-01" })},
 
 	// What stateless HTTP has not.
 	"http-endpoint": {wire: afterFew("server/discover", 2, func(w http.ResponseWriter) { write(w, 404, "text/plain", "not found") }), also: "*"},
