@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	step "github.com/goldwire/goldwire/generated/mcp/step20260728"
 	older "github.com/goldwire/goldwire/generated/mcp/v20251125"
@@ -81,7 +82,7 @@ func (d *down) serve() older.Server {
 			if s.AllowURI != nil && !s.AllowURI(jsonrpc.WithPeer(ctx, asNewer, nil), p.URI) {
 				return nil, notFound(p.URI)
 			}
-			return nil, d.gateway.follow(ctx, p.URI)
+			return nil, d.gateway.follow(ctx, strings.Clone(p.URI)) // which keeps it; it may be part of the message
 		}
 		out.Unsubscribe = func(ctx context.Context, p *older.UnsubscribeParams) (*older.EmptyResult, error) {
 			d.gateway.unfollow(ctx, p.URI)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	mathrand "math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -274,10 +275,10 @@ type resource struct {
 const maxWatched = 256
 
 // room is how many resources may be listened to: a quarter of what may be in
-// flight.
+// flight. Where there is none the lists are not listened to either.
 func (r *remote) room() int {
 	if svc := r.conn.Service(); svc != nil && svc.Options().MaxInFlight > 0 {
-		return min(maxWatched, max(1, svc.Options().MaxInFlight/4))
+		return min(maxWatched, svc.Options().MaxInFlight/4)
 	}
 	return maxWatched
 }
@@ -309,10 +310,12 @@ func (r *remote) open(ctx context.Context, p *newer.SubscriptionsListenParams) (
 }
 
 // subscribe listens to one resource until unsubscribe, also when the server ends
-// the subscription meanwhile. It returns once the server listens.
+// the subscription meanwhile. It returns once the server listens. What lasts holds
+// nothing of the request, which may be another peer's and large.
 func (r *remote) subscribe(ctx context.Context, p *older.SubscribeParams) (*older.EmptyResult, error) {
+	uri := strings.Clone(p.URI) // it may be part of the message
 	r.mu.Lock()
-	before := r.watched[p.URI]
+	before := r.watched[uri]
 	if before != nil {
 		select {
 		case <-before.sub.Done(): // it has to be opened again
@@ -332,21 +335,24 @@ func (r *remote) subscribe(ctx context.Context, p *older.SubscribeParams) (*olde
 		}()
 	}
 	r.mu.Unlock()
-	sub, err := r.openResource(ctx, p.URI)
+	bare, end := context.WithCancelCause(jsonrpc.WithCallOptions(context.Background(), jsonrpc.CallOptionsOf(ctx)))
+	defer end(nil)
+	defer context.AfterFunc(ctx, func() { end(jsonrpc.ContextError(ctx)) })()
+	sub, err := r.openResource(bare, uri)
 	if err != nil {
 		return nil, err
 	}
 	within, stop := context.WithCancel(jsonrpc.WithCallOptions(context.Background(), jsonrpc.CallOptions{Timeout: new(watchTimeout)}))
 	w := &resource{sub: sub, stop: stop}
 	r.mu.Lock()
-	before = r.watched[p.URI]
-	r.watched[p.URI] = w
+	before = r.watched[uri]
+	r.watched[uri] = w
 	r.mu.Unlock()
 	before.end()
 	go func() {
 		defer stop()
 		r.keepOpen(within, sub, nil, func() (*jsonrpc.Subscription, error) {
-			sub, err := r.openResource(within, p.URI)
+			sub, err := r.openResource(within, uri)
 			if err != nil {
 				return nil, err
 			}
@@ -355,6 +361,11 @@ func (r *remote) subscribe(ctx context.Context, p *older.SubscribeParams) (*olde
 			w.sub = sub
 			return sub, nil
 		})
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.watched[uri] == w { // it is refused now, and takes no room
+			delete(r.watched, uri)
+		}
 	}()
 	return new(older.EmptyResult), nil
 }
@@ -393,10 +404,13 @@ func (r *remote) unsubscribe(_ context.Context, p *older.UnsubscribeParams) (*ol
 	return new(older.EmptyResult), nil
 }
 
-// How long a subscription that ended rests before it is opened again.
+// How long a subscription that ended rests before it is opened again, and up to half
+// as long again: those that ended together do not come back together.
 const (
 	minListenRest = time.Second
 	maxListenRest = 30 * time.Second
+
+	maxListenAfter = 24 * time.Hour // however long the server wants
 )
 
 // listen keeps a subscription open for the changes of lists that the client wants
@@ -415,7 +429,7 @@ func (r *remote) listen(ctx context.Context) {
 		PromptsListChanged:   on(r.offers.PromptsListChanged, c.PromptListChanged != nil),
 		ResourcesListChanged: on(r.offers.ResourcesListChanged, c.ResourceListChanged != nil),
 	}}
-	if n := &p.Notifications; n.ToolsListChanged == nil && n.PromptsListChanged == nil && n.ResourcesListChanged == nil {
+	if n := &p.Notifications; n.ToolsListChanged == nil && n.PromptsListChanged == nil && n.ResourcesListChanged == nil || r.room() == 0 {
 		return
 	}
 	o := jsonrpc.CallOptionsOf(ctx)
@@ -428,11 +442,15 @@ func (r *remote) listen(ctx context.Context) {
 
 // keepOpen opens a subscription again whenever it has ended, in good order or not:
 // a server that is restarted ends them too. It returns when ctx or the connection
-// ends, or the server refuses. A subscription that does not last rests longer each
-// time. sub and err are of the first attempt.
+// ends, or the server refuses or has nothing to tell. A subscription that does not
+// last rests longer each time. sub and err are of the first attempt.
 func (r *remote) keepOpen(ctx context.Context, sub *jsonrpc.Subscription, err error, open func() (*jsonrpc.Subscription, error)) {
 	for rest := minListenRest; ; rest = min(2*rest, maxListenRest) {
 		if err == nil {
+			if !tells(sub) {
+				sub.Close()
+				return
+			}
 			began := time.Now()
 			select {
 			case <-sub.Done():
@@ -447,11 +465,12 @@ func (r *remote) keepOpen(ctx context.Context, sub *jsonrpc.Subscription, err er
 				rest = minListenRest
 			}
 		}
-		if _, refused := errors.AsType[*jsonrpc.Error](err); refused {
+		after, ok := mayListen(err)
+		if !ok {
 			return
 		}
 		select {
-		case <-time.After(rest):
+		case <-time.After(max(after, rest+mathrand.N(rest/2))):
 		case <-ctx.Done():
 			return
 		case <-r.conn.Done():
@@ -459,4 +478,32 @@ func (r *remote) keepOpen(ctx context.Context, sub *jsonrpc.Subscription, err er
 		}
 		sub, err = open()
 	}
+}
+
+// tells reports whether the server honours anything of a subscription.
+func tells(sub *jsonrpc.Subscription) bool {
+	for _, v := range sub.Honoured().Members() {
+		if on, is := v.Bool(); on || !is {
+			return true
+		}
+	}
+	return false
+}
+
+// mayListen reports whether a server may listen another time that did not, or not any
+// more, and how long it wants to be left alone until then. One that is stopped or full
+// says no more than that it cannot now.
+func mayListen(err error) (after time.Duration, ok bool) {
+	var p jsonrpc.Passing
+	if errors.As(err, &p) {
+		after, ok = p.Passes()
+	}
+	e, answered := errors.AsType[*jsonrpc.Error](err)
+	if !answered || ok {
+		return after, true
+	}
+	if ms, says := e.Data.Get("retryAfterMs").Int(); says {
+		after = time.Duration(min(max(ms, 0), maxListenAfter.Milliseconds())) * time.Millisecond
+	}
+	return after, e.Temporary()
 }

@@ -66,8 +66,9 @@ type Options struct {
 // A RemoteServer of 2026-07-28, or the Server in it, is listened to for as long as
 // its connection lasts: for changes of its lists, and for the resources that clients
 // subscribe to, 256 of them or a quarter of its MaxInFlight, whichever is less; who
-// asks for more is refused, so that calls keep their room. What the server ends is
-// listened to again after a rest.
+// asks for more is refused, so that calls keep their room. With a MaxInFlight below 4
+// that leaves nothing to listen to. What the server ends is listened to again after a
+// rest, unless it refuses.
 //
 // All revisions share the server's Hub and Options. It is Options{}.Server.
 func Server(server jsonrpc.Binder) jsonrpc.Binder { return Options{}.Server(server) }
