@@ -195,9 +195,7 @@ func (d *down) saying(f func(context.Context, string, wire.Raw) (wire.Raw, error
 	}
 	return func(ctx context.Context, method string, params wire.Raw) (wire.Raw, error) {
 		if k := params.Kind(); k == wire.KindNone || k == wire.KindObject {
-			for name, v := range wire.Raw(d.says(ctx).AppendJSON(nil)).Members() {
-				params = withMeta(params, name, v)
-			}
+			params = withMeta(params, d.says(ctx).AppendJSON(nil))
 		}
 		return f(ctx, method, params)
 	}

@@ -3,6 +3,7 @@ package compat
 //lint:file-ignore SA1019 what is deprecated is converted all the same
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -94,8 +95,8 @@ func (d *down) serveTasks(out *older.Server) {
 			return nil, err
 		}
 		raw := wire.Raw(r.AppendJSON(nil))
-		related := append(wire.AppendString([]byte(`{"taskId":`), p.TaskID), '}')
-		return &older.GetTaskPayloadResult{Raw: withMeta(raw, older.MetaKeyRelatedTask, related)}, nil
+		related := append(wire.AppendString([]byte(`{"`+older.MetaKeyRelatedTask+`":{"taskId":`), p.TaskID), "}}"...)
+		return &older.GetTaskPayloadResult{Raw: withMeta(raw, related)}, nil
 	}
 	out.CancelTask = func(ctx context.Context, p *older.CancelTaskParams) (*older.CancelTaskResult, error) {
 		r, err := d.task(ctx, p.TaskID)
@@ -121,23 +122,28 @@ func taskOf(r *newer.GetTaskResult) *older.GetTaskResult {
 	return &older.GetTaskResult{CreatedAt: r.CreatedAt, LastUpdatedAt: r.LastUpdatedAt, Status: older.TaskStatus(r.Status), TaskID: r.TaskID, TTL: r.TTLMs, PollInterval: r.PollIntervalMs, StatusMessage: r.StatusMessage}
 }
 
-// withMeta is an object with a member in its _meta, in the place of one that is
-// there.
-func withMeta(object wire.Raw, name string, value wire.Raw) wire.Raw {
-	b := []byte{'{'}
-	for n, v := range object.Members() {
-		if n != "_meta" {
-			b = append(wire.AppendRaw(append(wire.AppendString(b, n), ':'), v), ',')
+// withMeta is an object that has the members of meta in its _meta, in the place of
+// those of their names.
+func withMeta(object, meta wire.Raw) wire.Raw {
+	b := append(make([]byte, 0, len(object)+len(meta)+len(`{,"_meta":{,}}`)), '{')
+	add := func(name string, v wire.Raw) {
+		b = append(wire.AppendRaw(append(wire.AppendString(b, name), ':'), v), ',')
+	}
+	for name, v := range object.Members() {
+		if name != "_meta" {
+			add(name, v)
 		}
 	}
 	b = append(b, `"_meta":{`...)
-	for n, v := range object.Get("_meta").Members() {
-		if n != name {
-			b = append(wire.AppendRaw(append(wire.AppendString(b, n), ':'), v), ',')
+	for name, v := range object.Get("_meta").Members() {
+		if meta.Get(name) == nil {
+			add(name, v)
 		}
 	}
-	b = wire.AppendRaw(append(wire.AppendString(b, name), ':'), value)
-	return append(b, "}}"...)
+	for name, v := range meta.Members() {
+		add(name, v)
+	}
+	return append(bytes.TrimSuffix(b, []byte(",")), "}}"...)
 }
 
 // tasksMeta is the _meta of a request about a task.
