@@ -32,10 +32,12 @@ var closer = []struct {
 	{"tools/call", "/structuredContent", []string{"structured-content-object"}},
 	{"prompts/get", "/messages/*/content", []string{"prompt-content-of-revision", "prompt-embedded-resource"}},
 	{"completion/complete", "/completion/values", []string{"completion-max-100"}},
-	{"elicitation/create", "", []string{"elicit-schema-flat", "url-elicitation-shape"}},
+	{"elicitation/create", "/requestedSchema", []string{"elicit-schema-flat"}},
+	{"elicitation/create", "/url", []string{"url-elicitation-shape", "elicit-schema-flat"}}, // a form is no URL by its schema
+	{"elicitation/create", "/elicitationId", []string{"url-elicitation-shape", "elicit-schema-flat"}},
 	{"sampling/createMessage", "/messages", []string{"sampling-content-of-revision"}},
-	{"elicitation/create", "/message", []string{"elicitation-form"}},
-	{"elicitation/create", "/mode", []string{"elicitation-form"}},
+	{"elicitation/create", "/message", []string{"elicitation-form", "url-elicitation-shape"}},
+	{"elicitation/create", "/mode", []string{"elicitation-form", "elicit-schema-flat"}},
 	{structured, "", []string{"structured-content-object"}},
 	{"notifications/message", "", []string{"log-message-shape"}},
 	{"", "/inputRequests", []string{"input-request-kinds", "elicitation-form", "elicitation-form-flat", "sampling-shape"}},
@@ -60,7 +62,7 @@ func (c *Case) ownFault(f *Frame, method string, v *validate.Violation) *validat
 		return v
 	}
 	for _, one := range v.All() {
-		if !slices.ContainsFunc(one.Places(), func(place string) bool { return c.toldCloser(f, method, strings.TrimPrefix(place, "/params")) }) {
+		if slices.ContainsFunc(one.Places(), func(place string) bool { return !c.toldCloser(f, method, strings.TrimPrefix(place, "/params")) }) {
 			return one
 		}
 	}

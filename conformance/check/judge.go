@@ -220,6 +220,7 @@ func (c *Case) fits(f *Frame, method string, err error, expected string) {
 	v, broken := err.(*validate.Violation)
 	if broken {
 		if v = c.ownFault(f, method, v); v == nil {
+			c.NotObserved("what is wrong there is told by checks that look more closely")
 			return
 		}
 	}
