@@ -45,6 +45,7 @@ var also = map[string]string{
 	"features-advertised":                     "undeclared-refused",
 	"first-request-served":                    "cursor-elsewhere",
 	"hostile-arguments":                       "requests-answered-once",
+	"hostile-arguments/long":                  "requests-answered-once",
 	"initialize-answered":                     "removed-methods requests-answered-once",
 	"input-abandoned-survived":                "requests-answered-once",
 	"input-capabilities-not-remembered":       "input-declared",

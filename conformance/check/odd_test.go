@@ -61,6 +61,22 @@ func TestOddServersAreNotBlamed(t *testing.T) {
 				return a
 			}},
 		},
+		"a tool that works longer on longer texts": {
+			rev: "2025-06-18",
+			server: server{Output: func(c *conn, r *request, a string) string {
+				if r == nil || r.Method != "tools/call" || len(r.Params) < 10_000 {
+					return a
+				}
+				c.State["work on "+string(r.ID)] = time.AfterFunc(20*time.Second, func() { c.Line(a) })
+				return ""
+			}, Input: func(c *conn, line []byte) bool {
+				v := wire.Raw(line)
+				if work, ok := c.State["work on "+string(v.Get("params").Get("requestId"))].(*time.Timer); ok {
+					work.Stop()
+				}
+				return false
+			}},
+		},
 		"no subscriptions left": {
 			rev: "2026-07-28",
 			server: server{Input: func(c *conn, line []byte) bool {
