@@ -198,6 +198,8 @@ func discard(resp *http.Response) {
 
 var blank = &http.Request{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 
+var errNoResponse = errors.New("the RoundTripper gave neither a response nor an error")
+
 func (l *Link) roundTrip(ctx context.Context, u *url.URL, r *request) (*http.Response, error) {
 	req := blank.WithContext(ctx)
 	req.Method, req.URL, req.Host, req.Header = r.method, u, u.Host, r.header
@@ -213,6 +215,15 @@ func (l *Link) roundTrip(ctx context.Context, u *url.URL, r *request) (*http.Res
 			err = context.Cause(ctx)
 		}
 		return nil, &RequestError{Method: r.method, URL: publicURL(u), Sent: sent, Err: err}
+	}
+	if resp == nil {
+		return nil, &RequestError{Method: r.method, URL: publicURL(u), Sent: true, Err: errNoResponse}
+	}
+	if resp.Request == nil { // http.Transport sets it, and a Body; others need not for http.Client
+		resp.Request = req
+	}
+	if resp.Body == nil {
+		resp.Body = http.NoBody
 	}
 	if enc := resp.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		_ = resp.Body.Close()

@@ -680,6 +680,38 @@ func TestClientStatusErrors(t *testing.T) {
 		require.Equal(t, "HTTP 404 Not Found", (&StatusError{Status: 404, Body: "Not Found\n"}).Error())
 		require.Equal(t, "HTTP 404 Not Found: 404 page not found", (&StatusError{Status: 404, Body: "404 page not found"}).Error())
 	})
+	bubble(t, "a RoundTripper that leaves out what http.Client does without", func(t *testing.T, s *script, e *Endpoint) {
+		pool := e.RoundTripper
+		var bare func(*http.Response) *http.Response
+		e.RoundTripper = roundTripper(func(r *http.Request) (*http.Response, error) {
+			resp, err := pool.RoundTrip(r)
+			if err == nil && resp.StatusCode != 200 {
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+				resp = bare(resp)
+			}
+			return resp, err
+		})
+		status := 0
+		s.on["resources/read"] = func(w http.ResponseWriter, _ *http.Request, _ *msg) { reply(w, status, "", "") }
+		r := connectModern(t, e, modern.Client{})
+		read := func(with int) error {
+			status = with
+			_, err := r.ReadResource(t.Context(), &modern.ReadResourceParams{URI: "a:" + strings.Repeat("x", 1000)})
+			return err
+		}
+		bare = func(resp *http.Response) *http.Response { return &http.Response{StatusCode: resp.StatusCode} }
+		var se *StatusError
+		require.ErrorAs(t, read(431), &se)
+		require.Equal(t, HeaderName, se.TooLong)
+		require.ErrorAs(t, read(404), &se)
+		require.Equal(t, 404, se.Status)
+		require.Error(t, read(202))
+		require.Error(t, read(307))
+		bare = func(*http.Response) *http.Response { return nil }
+		var re *RequestError
+		require.ErrorAs(t, read(404), &re)
+	})
 	bubble(t, "the peer's answer in a failure", func(t *testing.T, s *script, e *Endpoint) {
 		s.on["tools/call"] = func(w http.ResponseWriter, r *http.Request, m *msg) {
 			reply(w, 403, mediaJSON, rpcError(m.ID, -31005, "not for you"))
