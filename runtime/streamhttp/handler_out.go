@@ -142,20 +142,30 @@ func (o *outlet) take(p part, always bool) error {
 	if err := o.ended(); err != nil {
 		return err
 	}
-	if !always && o.full() { // one message may pass it, so that a large one finds its way
-		return &jsonrpc.OverloadError{What: "outgoing bytes", Limit: o.h.o.MaxOutgoing}
+	if full := o.full(); full != nil && !always { // one message may pass it, so that a large one finds its way
+		return full
 	}
 	o.append(p)
 	o.count()
 	return nil
 }
 
-// full reports whether as much is pending as may be: on one stream, or on all of
-// them. What is left for all is shared out, so that streams which came earlier and
-// are not read do not leave nothing for the others. o.mu is held.
-func (o *outlet) full() bool {
+// full names the bound that is reached where as much is pending as may be: on one
+// stream, or on all of them. What is left for all is shared out, so that streams which
+// came earlier and are not read do not leave nothing for the others. o.mu is held.
+func (o *outlet) full() *jsonrpc.OverloadError {
 	n := len(o.pending)
-	return n >= o.h.o.MaxOutgoing || n >= freeOut && int64(n) >= (int64(o.h.o.MaxBuffered)-o.h.buffered.Load())/shareOut
+	if n >= o.h.o.MaxOutgoing {
+		return &jsonrpc.OverloadError{What: "outgoing bytes", Limit: o.h.o.MaxOutgoing}
+	}
+	if n < freeOut {
+		return nil
+	}
+	share := max(freeOut, (int64(o.h.o.MaxBuffered)-o.h.buffered.Load())/shareOut)
+	if int64(n) < share {
+		return nil
+	}
+	return &jsonrpc.OverloadError{What: "outgoing bytes that MaxBuffered leaves one stream", Limit: int(share)}
 }
 
 // count counts what waits, and is being written, into what all requests hold.
@@ -191,7 +201,7 @@ func (o *outlet) put(ctx context.Context, p part) error {
 			return err
 		}
 		o.mu.Lock()
-		if !o.full() || o.err != nil {
+		if o.full() == nil || o.err != nil {
 			o.mu.Unlock()
 			continue
 		}
@@ -411,7 +421,7 @@ func (o *outlet) close() {
 		o.err = errStreamOver
 	}
 	o.clearDeadline() // the connection may serve another request
-	o.pending, o.spare = nil, nil
+	o.pending, o.spare, o.flight = nil, nil, 0
 	o.count()
 	if o.alive != nil {
 		o.alive.Stop()

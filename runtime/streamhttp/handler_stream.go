@@ -194,7 +194,7 @@ func (a *pieces) begin() error {
 	if len(head) == 0 {
 		return nil
 	}
-	return o.piece(head)
+	return o.head(head)
 }
 
 // end writes what is left.
@@ -284,7 +284,7 @@ func (o *outlet) reserve() error {
 }
 
 // seize makes the caller, who has reserved the response, the one who writes. It
-// returns what is pending.
+// returns what is pending, which counts until head has written it.
 func (o *outlet) seize(ctx context.Context) ([]byte, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -304,12 +304,23 @@ func (o *outlet) seize(ctx context.Context) ([]byte, error) {
 	}
 	o.writing, o.reserved = true, false
 	b := o.pending
-	o.pending, o.spare = nil, nil
+	o.pending, o.spare, o.flight = nil, nil, cap(b)
+	o.count()
 	if o.room != nil {
 		close(o.room)
 		o.room = nil
 	}
 	return b, o.err
+}
+
+// head writes what precedes an answer.
+func (o *outlet) head(b []byte) error {
+	err := o.piece(b)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.flight = 0
+	o.count()
+	return err
 }
 
 // piece writes a piece. The caller has seized the response.
