@@ -77,6 +77,19 @@ func TestOddServersAreNotBlamed(t *testing.T) {
 				return false
 			}},
 		},
+		"a pause between a line and its newline": {
+			rev: "2026-07-28",
+			server: server{Output: func(c *conn, r *request, a string) string {
+				if c.State["paused"] != nil || r == nil || r.Method != "prompts/list" {
+					return a
+				}
+				c.State["paused"] = true
+				c.Write(a)
+				time.Sleep(3 * time.Second) // in the time of the bubble
+				c.Write("\n")
+				return ""
+			}},
+		},
 		"no subscriptions left": {
 			rev: "2026-07-28",
 			server: server{Input: func(c *conn, line []byte) bool {

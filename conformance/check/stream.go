@@ -42,7 +42,7 @@ func linkStreams(s *Session, c Carrier) {
 }
 
 // lateNewline is how long a server may take to end a line that is whole but for
-// that: no machine is so busy.
+// that: no machine is so busy. One may stand still, though; see last-line-whole.
 const lateNewline = time.Second
 
 // readOutput splits what the server writes into lines, whatever the chunks.
