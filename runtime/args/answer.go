@@ -324,20 +324,59 @@ func (c *choice) want() string {
 	return "one of " + (&limits{enum: c.all}).names()
 }
 
-// dialect finds what a pattern says to package regexp and not to ECMAScript, or
-// says differently.
-var dialect = regexp.MustCompile(`\\[AaQSsz0-9]|\[\^?\]|\[:|\(\?[^:]`)
-
-func patternIn(s wire.Raw) *regexp.Regexp {
+func patternIn(s wire.Raw) *pattern {
 	p, ok := s.Get("pattern").Str()
-	if !ok || dialect.MatchString(p) {
+	if !ok {
 		return nil
 	}
-	re, err := regexp.Compile(p)
+	text, ok := fromECMAScript(p)
+	if !ok {
+		return nil
+	}
+	re, err := regexp.Compile(text)
 	if err != nil {
 		return nil
 	}
-	return re
+	return &pattern{re, p}
+}
+
+// fromECMAScript is a pattern of ECMAScript as package regexp has it. ok is false for
+// one that says anything which may mean something else there, or nothing.
+func fromECMAScript(p string) (text string, ok bool) {
+	var b strings.Builder
+	class := false // within [ and ]
+	for i := 0; i < len(p); i++ {
+		rest, n := p[i:], 1
+		switch c := p[i]; {
+		case c == '\\':
+			if len(rest) < 2 || letterOrDigit(rest[1]) && !strings.Contains("dDwWbBtnvfr", rest[1:2]) {
+				return "", false
+			}
+			n = 2
+		case class:
+			if strings.HasPrefix(rest, "[:") {
+				return "", false
+			}
+			class = c != ']'
+		case c == '.':
+			b.WriteString(`[^\n\r\x{2028}\x{2029}]`)
+			continue
+		case c == '[':
+			if strings.HasPrefix(rest, "[]") || strings.HasPrefix(rest, "[^]") {
+				return "", false
+			}
+			class = true
+		case strings.HasPrefix(rest, "(?") && !strings.HasPrefix(rest, "(?:"):
+			return "", false
+		}
+		b.WriteString(rest[:n])
+		i += n - 1
+	}
+	return b.String(), true
+}
+
+func letterOrDigit(c byte) bool {
+	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
 // formats are those of a form (client/elicitation, requested schema), as JSON

@@ -237,6 +237,56 @@ func TestCheckAnswerPassesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+// TestCheckAnswerReadsPatternsAsECMAScript holds that a pattern means what it means to
+// the form that shows it, and refuses nothing where that is not looked into.
+func TestCheckAnswerReadsPatternsAsECMAScript(t *testing.T) {
+	for _, c := range []struct {
+		pattern   string
+		good, bad []string
+	}{
+		{`^.$`, []string{"x", "\u0085", "😀"}, []string{"\n", "\r", "\u2028", "\u2029", ""}},
+		{`^(?:a.|.b)+$`, []string{"axxb"}, []string{"a\r", "\u2028b"}},
+		{`^[.]\.$`, []string{".."}, []string{"x.", ".x"}},
+		{`^[^.\]]$`, []string{"x", "\r", "["}, []string{".", "]"}},
+		{`^[a\-.[]$`, []string{"-", "[", "."}, []string{"b", "\\"}},
+		{`^\\s$`, []string{`\s`}, []string{" ", `\ `}},
+		{`^[\\s]$`, []string{`\`, "s"}, []string{" "}},
+		{`^[:;]$`, []string{":", ";"}, []string{"a"}},
+		{`^\d\w\D\W\/\{$`, []string{"1_a-/{"}, []string{"1_1-/{"}},
+		{`^\t\n\v\f\r$`, []string{"\t\n\v\f\r"}, []string{"tnvfr"}},
+		{`^a\b.\B.$`, []string{"a--"}, []string{"abc", "a-b"}},
+		// Not looked into.
+		{`^\x{3}$`, []string{"xxx", "\x03"}, nil},
+		{`^\x41$`, []string{"A", "x"}, nil},
+		{`^\pL$`, []string{"pL", "é"}, nil},
+		{`^[\pL]$`, []string{"p"}, nil},
+		{`^\PL$`, []string{"PL"}, nil},
+		{`^\a$`, []string{"a"}, nil},
+		{`^\C$`, []string{"C"}, nil},
+		{`^\Q.\E$`, []string{"Q.E"}, nil},
+		{`^\cA$`, []string{"\x01"}, nil},
+		{`^(.)\1$`, []string{"aa"}, nil},
+		{`^\s\S$`, []string{"\u00a0x"}, nil},
+		{`^(?i)a$`, []string{"b"}, nil},
+		{`^(?s:.)$`, []string{"\n"}, nil},
+		{`(?U)a`, []string{"b"}, nil},
+		{`^[]a]$`, []string{"]", "b"}, nil},
+		{`^[^]$`, []string{"x"}, nil},
+		{`^[[:alpha:]]$`, []string{":]"}, nil},
+		{`\`, []string{"x"}, nil},
+		{`[a\`, []string{"x"}, nil},
+		{`[a`, []string{"x"}, nil},
+	} {
+		form := asking(`{"type":"string","pattern":` + string(wire.Quote(c.pattern)) + `}`)
+		for _, text := range c.good {
+			require.NoError(t, args.CheckAnswer(form, answering(string(wire.Quote(text)))), "%s: %q", c.pattern, text)
+		}
+		for _, text := range c.bad {
+			require.EqualError(t, args.CheckAnswer(form, answering(string(wire.Quote(text)))), "content.f: want what matches "+c.pattern, "%q", text)
+		}
+	}
+}
+
 // TestCheckAnswerSaysWhere holds the places and words that the table of fields
 // has not, and that no error repeats what a user wrote.
 func TestCheckAnswerSaysWhere(t *testing.T) {

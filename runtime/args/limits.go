@@ -22,10 +22,18 @@ type limits struct {
 	minimum, maximum   *float64
 	minLength          *int
 	maxLength          *int
-	pattern            *regexp.Regexp
+	pattern            *pattern
 	minItems, maxItems *int
 	private            bool // errors do not repeat the value
 }
+
+// pattern is a pattern and the text that it was given as.
+type pattern struct {
+	*regexp.Regexp
+	text string
+}
+
+func (p *pattern) String() string { return p.text }
 
 // keywords are the tags, in the order in which they are checked.
 var keywords = []string{"enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "minItems", "maxItems"}
@@ -72,7 +80,8 @@ func (l *limits) set(keyword, tag string, t reflect.Type) (err error) {
 		if !text {
 			return fmt.Errorf("%v is no text", t)
 		}
-		l.pattern, err = regexp.Compile(tag)
+		re, err := regexp.Compile(tag)
+		l.pattern = &pattern{re, tag}
 		return err
 	case "minimum", "maximum":
 		if !number {
