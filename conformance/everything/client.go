@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	mcp "github.com/goldwire/goldwire/generated/mcp/v20260728"
+	"github.com/goldwire/goldwire/runtime/args"
 	"github.com/goldwire/goldwire/runtime/compat"
 	"github.com/goldwire/goldwire/runtime/jsonrpc"
 	"github.com/goldwire/goldwire/runtime/streamhttp"
@@ -108,7 +109,11 @@ func (c *client) side() mcp.Client {
 			if !ok {
 				return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "this client has forms only")
 			}
-			return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: fillIn(&f.RequestedSchema)}, nil
+			content, ok := fillIn(&f.RequestedSchema)
+			if !ok {
+				return &mcp.ElicitResult{Action: mcp.ElicitActionDecline}, nil
+			}
+			return &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: content}, nil
 		},
 		CreateMessage: func(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			if p.Tools != nil || p.ToolChoice != nil {
@@ -123,47 +128,107 @@ func (c *client) side() mcp.Client {
 }
 
 // fillIn fills in a form: the default of each field, or else some value that
-// fits it.
-func fillIn(s *mcp.ElicitSchema) map[string]mcp.ElicitValue {
+// fits it; a field that neither does stays empty. It reports false where one of
+// these is required.
+func fillIn(s *mcp.ElicitSchema) (map[string]mcp.ElicitValue, bool) {
 	values := map[string]mcp.ElicitValue{}
 	for name, f := range s.Properties {
-		switch f := f.(type) {
-		case *mcp.StringSchema:
-			values[name] = mcp.ElicitValueString(or(f.Default, sample(f)))
-		case *mcp.NumberSchema:
-			values[name] = mcp.ElicitValueFloat(or(f.Default, or(f.Minimum, or(f.Maximum, 1))))
-		case *mcp.BooleanSchema:
-			values[name] = mcp.ElicitValueBool(or(f.Default, true))
-		case *mcp.UntitledSingleSelectEnumSchema:
-			values[name] = mcp.ElicitValueString(or(f.Default, first(f.Enum)))
-		case *mcp.LegacyTitledEnumSchema:
-			values[name] = mcp.ElicitValueString(or(f.Default, first(f.Enum)))
-		case *mcp.TitledSingleSelectEnumSchema:
-			values[name] = mcp.ElicitValueString(or(f.Default, first(f.OneOf).Const))
-		case *mcp.UntitledMultiSelectEnumSchema:
-			values[name] = mcp.ElicitValueStrings(orList(f.Default, first(f.Items.Enum)))
-		case *mcp.TitledMultiSelectEnumSchema:
-			values[name] = mcp.ElicitValueStrings(orList(f.Default, first(f.Items.AnyOf).Const))
+		form := &mcp.ElicitFormParams{RequestedSchema: mcp.ElicitSchema{Properties: map[string]mcp.PrimitiveSchemaDefinition{name: f}}}
+		for _, v := range samples(f) {
+			content := map[string]mcp.ElicitValue{name: v}
+			if args.CheckAnswer(form, &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: content}) == nil {
+				values[name] = v
+				break
+			}
 		}
 	}
-	return values
+	for _, name := range s.Required {
+		if _, ok := values[name]; !ok {
+			return nil, false
+		}
+	}
+	return values, true
 }
 
-// sample is a text that fits a field: an example of its format, or else one of a
-// length that is allowed.
-func sample(f *mcp.StringSchema) string {
+// samples are values that may fit a field, the best one first.
+func samples(f mcp.PrimitiveSchemaDefinition) []mcp.ElicitValue {
+	switch f := f.(type) {
+	case *mcp.StringSchema:
+		return each(mcp.ElicitValueString, f.Default, texts(f)...)
+	case *mcp.NumberSchema:
+		var numbers []float64
+		if f.Minimum != nil {
+			numbers = append(numbers, *f.Minimum, math.Ceil(*f.Minimum))
+		}
+		if f.Maximum != nil {
+			numbers = append(numbers, *f.Maximum, math.Floor(*f.Maximum))
+		}
+		return each(mcp.ElicitValueFloat, f.Default, append(numbers, 1)...)
+	case *mcp.BooleanSchema:
+		return each(mcp.ElicitValueBool, f.Default, true)
+	case *mcp.UntitledSingleSelectEnumSchema:
+		return each(mcp.ElicitValueString, f.Default, f.Enum...)
+	case *mcp.LegacyTitledEnumSchema:
+		return each(mcp.ElicitValueString, f.Default, f.Enum...)
+	case *mcp.TitledSingleSelectEnumSchema:
+		return each(mcp.ElicitValueString, f.Default, consts(f.OneOf)...)
+	case *mcp.UntitledMultiSelectEnumSchema:
+		return choices(f.Default, f.Items.Enum, f.MinItems, f.MaxItems)
+	case *mcp.TitledMultiSelectEnumSchema:
+		return choices(f.Default, consts(f.Items.AnyOf), f.MinItems, f.MaxItems)
+	}
+	return nil
+}
+
+// each are the values of a field: the default, where there is one, and others.
+func each[T any](value func(T) mcp.ElicitValue, byDefault *T, others ...T) []mcp.ElicitValue {
+	var out []mcp.ElicitValue
+	if byDefault != nil {
+		out = append(out, value(*byDefault))
+	}
+	for _, v := range others {
+		out = append(out, value(v))
+	}
+	return out
+}
+
+// choices chooses the first of several values: one, where that may be.
+func choices(byDefault, all []string, least, most *int64) []mcp.ElicitValue {
+	n := min(max(1, or(least, 0)), or(most, math.MaxInt64), int64(len(all)))
+	chosen := all[:max(0, n)]
+	if byDefault == nil {
+		return each(mcp.ElicitValueStrings, nil, chosen)
+	}
+	return each(mcp.ElicitValueStrings, &byDefault, chosen)
+}
+
+func consts(options []mcp.EnumOption) []string {
+	out := make([]string, len(options))
+	for i, o := range options {
+		out[i] = o.Const
+	}
+	return out
+}
+
+// texts are texts for a field: examples of its format, or else one of a length
+// that is allowed.
+func texts(f *mcp.StringSchema) []string {
+	least := int(min(max(0, or(f.MinLength, 0)), maxSample))
+	long := func(head, tail string) string {
+		return head + strings.Repeat("a", max(1, least-len(head)-len(tail))) + tail
+	}
 	switch or(f.Format, "") {
 	case mcp.StringFormatEmail:
-		return "user@example.com"
+		return []string{"user@example.com", long("", "@b.co")}
 	case mcp.StringFormatURI:
-		return "https://example.com/"
+		return []string{"https://example.com/", long("a:", "")}
 	case mcp.StringFormatDate:
-		return "2026-01-31"
+		return []string{"2026-01-31"}
 	case mcp.StringFormatDateTime:
-		return "2026-01-31T12:00:00Z"
+		return []string{"2026-01-31T12:00:00Z", "2026-01-31T12:00:00." + strings.Repeat("0", max(1, least-len("2026-01-31T12:00:00.Z"))) + "Z"}
 	}
-	n := max(0, min(max(or(f.MinLength, 0), min(int64(len("text")), or(f.MaxLength, math.MaxInt64))), maxSample))
-	return strings.Repeat("text", int(n+3)/len("text"))[:n]
+	n := max(0, max(least, int(min(int64(len("text")), or(f.MaxLength, math.MaxInt64)))))
+	return []string{strings.Repeat("text", n/len("text")+1)[:n]}
 }
 
 // maxSample bounds the texts that a client makes up, in characters.
@@ -174,20 +239,6 @@ func or[T any](p *T, otherwise T) T {
 		return otherwise
 	}
 	return *p
-}
-
-func orList(list []string, otherwise string) []string {
-	if list == nil {
-		return []string{otherwise}
-	}
-	return list
-}
-
-func first[T any](list []T) (v T) {
-	if len(list) > 0 {
-		v = list[0]
-	}
-	return v
 }
 
 // tools lists the tools.

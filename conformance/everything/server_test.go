@@ -324,6 +324,16 @@ func TestToolsThatBecomeTasks(t *testing.T) {
 	}
 }
 
+// TestFormThatNothingFitsIsDeclined holds that no answer is made up for a form
+// that asks for what there is not.
+func TestFormThatNothingFitsIsDeclined(t *testing.T) {
+	field := &mcp.UntitledSingleSelectEnumSchema{Enum: []string{}}
+	p := &mcp.ElicitFormParams{RequestedSchema: mcp.ElicitSchema{Properties: map[string]mcp.PrimitiveSchemaDefinition{"f": field}, Required: []string{"f"}}}
+	res, err := (&client{}).side().Elicit(t.Context(), p)
+	require.NoError(t, err)
+	require.Equal(t, &mcp.ElicitResult{Action: mcp.ElicitActionDecline}, res)
+}
+
 // TestTemplates holds which URIs the templates make.
 func TestTemplates(t *testing.T) {
 	for uri, text := range map[string]string{
@@ -359,8 +369,9 @@ func TestRun(t *testing.T) {
 	require.Error(t, Run(t.Context(), streamhttp.URL("nonsense"), Scenario{}, io.Discard))
 }
 
-// TestFillIn holds that a form's defaults win, and that what has none gets a value
-// that fits.
+// TestFillIn holds that a form's defaults win, that what has none gets a value
+// that fits, and that a field which none fits stays empty, or has the form
+// declined where it is required.
 func TestFillIn(t *testing.T) {
 	form := func(text string) *mcp.ElicitSchema {
 		s := &mcp.ElicitSchema{}
@@ -387,10 +398,46 @@ func TestFillIn(t *testing.T) {
 		`{"type":"array","items":{"type":"string","enum":["a","b"]}}`:          `["a"]`,
 		`{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}}`:       `["a"]`,
 		`{"type":"array","items":{"type":"string","enum":["a"]},"default":[]}`: `[]`,
+
+		`{"type":"integer","minimum":2.5}`:                                                                      `3`,
+		`{"type":"integer","minimum":0.5,"maximum":1.5}`:                                                        `1`,
+		`{"type":"integer","maximum":-1.5}`:                                                                     `-2`,
+		`{"type":"integer","minimum":0.2,"maximum":0.8}`:                                                        ``,
+		`{"type":"number","minimum":2,"maximum":1}`:                                                             ``,
+		`{"type":"number","default":5,"maximum":1}`:                                                             `1`,
+		`{"type":"array","items":{"type":"string","enum":["a","b","c"]},"minItems":2}`:                          `["a","b"]`,
+		`{"type":"array","items":{"anyOf":[{"const":"a","title":"A"},{"const":"b","title":"B"}]},"minItems":2}`: `["a","b"]`,
+		`{"type":"array","items":{"type":"string","enum":["a"]},"minItems":2}`:                                  ``,
+		`{"type":"array","items":{"type":"string","enum":["a"]},"maxItems":0}`:                                  `[]`,
+		`{"type":"array","items":{"type":"string","enum":["a","b"]},"default":[],"minItems":1}`:                 `["a"]`,
+		`{"type":"array","items":{"type":"string","enum":[]}}`:                                                  `[]`,
+		`{"type":"array","items":{"type":"string","enum":[]},"minItems":1}`:                                     ``,
+		`{"type":"array","items":{"type":"string","enum":["a"]},"minItems":-1,"maxItems":-1}`:                   `[]`,
+		`{"type":"string","enum":[]}`:                                                                           ``,
+		`{"type":"string","enum":[],"enumNames":[]}`:                                                            ``,
+		`{"type":"string","oneOf":[]}`:                                                                          ``,
+		`{"type":"string","format":"email","maxLength":10}`:                                                     `"a@b.co"`,
+		`{"type":"string","format":"email","maxLength":5}`:                                                      ``,
+		`{"type":"string","format":"email","minLength":20}`:                                                     `"aaaaaaaaaaaaaaa@b.co"`,
+		`{"type":"string","format":"uri","maxLength":3}`:                                                        `"a:a"`,
+		`{"type":"string","format":"uri","minLength":21}`:                                                       `"a:aaaaaaaaaaaaaaaaaaa"`,
+		`{"type":"string","format":"date","maxLength":9}`:                                                       ``,
+		`{"type":"string","format":"date-time","minLength":22}`:                                                 `"2026-01-31T12:00:00.0Z"`,
+		`{"type":"string","minLength":3,"maxLength":2}`:                                                         ``,
+		`{"type":"string","minLength":9000000000}`:                                                              ``,
+		`{"type":"string","pattern":"^[0-9]+$"}`:                                                                ``,
 	} {
 		s := form(`{"type":"object","properties":{"f":` + text + `}}`)
-		got := fillIn(s)
-		f := got["f"]
+		got, ok := fillIn(s)
+		require.True(t, ok, text)
+		f, filled := got["f"]
+		s.Required = []string{"f"}
+		_, ok = fillIn(s)
+		require.Equal(t, want != "", ok, text)
+		require.Equal(t, want != "", filled, "%s: %s", text, f.Raw)
+		if !filled {
+			continue
+		}
 		require.JSONEq(t, want, string(f.AppendJSON(nil)), text)
 		require.NoError(t, args.CheckAnswer(&mcp.ElicitFormParams{RequestedSchema: *s}, &mcp.ElicitResult{Action: mcp.ElicitActionAccept, Content: got}), text)
 	}
