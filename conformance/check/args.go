@@ -1,6 +1,7 @@
 package check
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -148,7 +149,8 @@ func (g *generator) array(s wire.Raw, depth int) (string, bool) {
 		items = append(items, v)
 	}
 	unique, _ := s.Get("uniqueItems").Bool()
-	return "[" + strings.Join(items, ",") + "]", !unique || n <= 1
+	most, bounded := s.Get("maxItems").Int()
+	return "[" + strings.Join(items, ",") + "]", (!unique || n <= 1) && (!bounded || n <= most)
 }
 
 func (g *generator) text(s wire.Raw) (string, bool) {
@@ -158,11 +160,15 @@ func (g *generator) text(s wire.Raw) (string, bool) {
 		"date-time": "2025-01-01T00:00:00Z", "time": "00:00:00Z", "uuid": "00000000-0000-4000-8000-000000000000",
 		"hostname": "example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1", "uri-reference": "a", "duration": "PT1S",
 	}
-	if v, ok := known[format]; ok {
-		return quote(v), s.Get("pattern") == nil
-	}
 	shortest, _ := s.Get("minLength").Int()
 	longest, bounded := s.Get("maxLength").Int()
+	fits := func(v string) (string, bool) {
+		n := int64(len(v))
+		return quote(v), n >= shortest && (!bounded || n <= longest) && s.Get("pattern") == nil
+	}
+	if v, ok := known[format]; ok {
+		return fits(v)
+	}
 	v := "test"
 	if shortest > 4096 {
 		return `""`, false
@@ -173,34 +179,42 @@ func (g *generator) text(s wire.Raw) (string, bool) {
 	if bounded && int64(len(v)) > longest {
 		v = v[:max(longest, 0)]
 	}
-	return quote(v), s.Get("pattern") == nil
+	return fits(v)
 }
 
 func (g *generator) number(s wire.Raw, integer bool) (string, bool) {
 	v := 1.0
-	if m, ok := s.Get("minimum").Float(); ok && v < m {
-		v = m
+	least, bounded := s.Get("minimum").Float()
+	if bounded && v < least {
+		v = least
 	}
-	if m, ok := s.Get("exclusiveMinimum").Float(); ok && v <= m {
-		v = m + 1
+	above, open := s.Get("exclusiveMinimum").Float()
+	if open && v <= above {
+		v = above + 1
 	}
-	if m, ok := s.Get("multipleOf").Float(); ok && m > 0 {
-		n := float64(int64(v / m))
-		if n*m < v {
-			n++
-		}
-		v = n * m
+	step, stepped := s.Get("multipleOf").Float()
+	stepped = stepped && step > 0
+	if stepped {
+		v = math.Ceil(v/step) * step
 	}
+	if integer {
+		v = math.Ceil(v)
+	}
+	wanted := v
 	if m, ok := s.Get("maximum").Float(); ok && v > m {
 		v = m
 	}
 	if m, ok := s.Get("exclusiveMaximum").Float(); ok && v >= m {
 		v = m - 1
 	}
-	if integer && v != float64(int64(v)) {
-		v = float64(int64(v) + 1)
+	if integer && v < wanted {
+		v = math.Floor(v)
 	}
-	return strconv.FormatFloat(v, 'f', -1, 64), true
+	if stepped && v < wanted {
+		v = math.Floor(v/step) * step
+	}
+	fits := (!bounded || v >= least) && (!open || v > above) && (!integer || v == math.Trunc(v))
+	return strconv.FormatFloat(v, 'f', -1, 64), fits && !math.IsInf(v, 0) && !math.IsNaN(v)
 }
 
 // pointer follows a reference inside a document.
