@@ -31,8 +31,13 @@ type desk struct {
 	arrivals chan setting // what the client that came first speaks
 	next     chan *Play   // that the client who begins anew is served by
 
-	turn  sync.Mutex        // held while one play makes room for the next
-	base  string            // the address as the client names it
+	address string // where it listens
+
+	// turn comes before Play.mu. It is held while one play makes room for the
+	// next, and with it a request waits for that one: nothing that ends a play
+	// may take it.
+	turn  sync.Mutex
+	base  string            // the address as the client names it, which comes with what it speaks
 	play  *Play             // that is served now, nil before the first
 	known map[net.Conn]bool // connections that it was asked on
 	past  map[string]bool   // sessions of the plays before
@@ -48,11 +53,11 @@ func openDesk(addr string, limit int) (*desk, error) {
 	}
 	d := &desk{
 		done: make(chan struct{}), limit: int64(limit), arrivals: make(chan setting), next: make(chan *Play),
-		known: map[net.Conn]bool{}, past: map[string]bool{}, base: "http://" + l.Addr().String(),
+		known: map[net.Conn]bool{}, past: map[string]bool{}, address: "http://" + l.Addr().String(),
 	}
 	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsUnspecified() {
 		_, port, _ := net.SplitHostPort(l.Addr().String())
-		d.base = "http://" + net.JoinHostPort("localhost", port)
+		d.address = "http://" + net.JoinHostPort("localhost", port)
 	}
 	d.server = &http.Server{
 		Handler: d, ReadHeaderTimeout: readHeadTime, MaxHeaderBytes: maxHead, ErrorLog: silent,
@@ -241,7 +246,7 @@ func (r *runner) settingFor(at setting) (setting, bool) {
 // exploreByHand waits for the client, plays the good server to it in the
 // revision that it asks for, and judges it by that one.
 func (r *runner) exploreByHand() error {
-	r.tell(Progress{Waiting: &Waiting{URL: r.desk.base + endpoint, Old: r.desk.base + sseEndpoint}})
+	r.tell(Progress{Waiting: &Waiting{URL: r.desk.address + endpoint, Old: r.desk.address + sseEndpoint}})
 	at, err := r.desk.first(r.drive)
 	if err != nil {
 		return err

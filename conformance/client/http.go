@@ -62,6 +62,8 @@ type Exchange struct {
 	sid   string          // of an HTTP+SSE stream
 	aside bool            // a stream for what answers nothing
 
+	// mu comes before Play.mu. It is held while something is written, which
+	// lasts as long as the client does not read.
 	mu     sync.Mutex
 	status int
 	extra  [][2]string
@@ -79,6 +81,13 @@ type Exchange struct {
 func (p *Play) exchanged(o *origin, w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, int64(p.limits.Line)+1))
 	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	p.servers.Add(1) // here, as close waits once it has set closed
+	defer p.servers.Done()
 	p.exchange++
 	n := p.exchange
 	p.mu.Unlock()
@@ -162,6 +171,8 @@ func (x *Exchange) finishAtEnd() {
 	case <-x.over:
 	case <-x.gone:
 	case <-time.After(leave):
+		// Somebody may be writing to a client that does not read.
+		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(leave))
 		x.End()
 	}
 }
@@ -204,10 +215,14 @@ func (x *Exchange) Path() string { return x.URL.Path }
 // Gone is closed when the client closed the exchange.
 func (x *Exchange) Gone() <-chan struct{} { return x.gone }
 
+// open takes no mutex.
 func (x *Exchange) open() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return !x.ended
+	select {
+	case <-x.over:
+		return false
+	default:
+		return true
+	}
 }
 
 // SetStatus sets the status of the response, before its head is sent.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -119,4 +121,35 @@ func TestBlocksAreReadOrRefused(t *testing.T) {
 	}
 	_, _, err := getBlock(bytes.NewReader([]byte{blockInput, 0xff, 0xff, 0xff, 0xff}))
 	require.ErrorContains(t, err, "too long")
+}
+
+// TestCloseWaitsForWhatIsServed holds that a play is over for who serves it, too:
+// when it is closed every exchange has ended, and what comes later is turned
+// away.
+func TestCloseWaitsForWhatIsServed(t *testing.T) {
+	p := newPlay(t.Context(), &Script{}, "2025-11-25", catalogue.HTTP, Limits{})
+	began := make(chan struct{})
+	p.HTTP = func(x *Exchange) bool {
+		close(began)
+		return true // without an answer
+	}
+	// As of a desk, the server is not the play's.
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.exchanged(&origin{}, w, r) }))
+	defer s.Close()
+	var clients sync.WaitGroup
+	clients.Go(func() {
+		if resp, err := http.Get(s.URL); err == nil {
+			_ = resp.Body.Close()
+		}
+	})
+	<-began
+	p.close()
+	events := p.rec.Recording().Events
+	require.Equal(t, transcript.KindEnd, events[len(events)-1].Kind)
+	clients.Wait()
+	resp, err := http.Get(s.URL)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	require.Len(t, p.rec.Recording().Events, len(events))
 }

@@ -70,8 +70,11 @@ type Play struct {
 	ctx     context.Context // ends when the play is over
 	cancel  context.CancelFunc
 	work    sync.WaitGroup // hooks
-	servers sync.WaitGroup // listeners, connections
+	servers sync.WaitGroup // listeners, connections, exchanges
 
+	// mu comes last: what holds the mutex of an exchange, a connection, a batch,
+	// the desk or a script may take it, and who holds it takes none of those, nor
+	// waits for anything.
 	mu       sync.Mutex
 	why      string // why the play is over, "" while it is not
 	closed   bool   // nothing more is opened
@@ -119,11 +122,12 @@ func newPlay(ctx context.Context, s *Script, rev string, t catalogue.Transport, 
 	return p
 }
 
-// close ends whatever still runs for the play.
+// close ends whatever still runs for the play: no hook runs after it, and
+// nothing more is recorded.
 func (p *Play) close() {
 	p.over(OverStop)
 	p.mu.Lock()
-	p.closed = true // what a hook opens from now on is closed at once
+	p.closed = true // from now on nothing is taken or opened
 	origins := slices.Collect(maps.Values(p.origins))
 	conns := slices.Clone(p.conns)
 	p.mu.Unlock()
@@ -132,11 +136,14 @@ func (p *Play) close() {
 			_ = o.server.Close()
 		}
 	}
+	for _, c := range conns { // all at once, however many there are
+		_ = c.c.SetWriteDeadline(time.Now().Add(time.Second))
+	}
 	for _, c := range conns {
 		c.close()
 	}
+	p.servers.Wait() // first: what they still take begins hooks
 	p.work.Wait()
-	p.servers.Wait()
 }
 
 // over ends the play, once.
@@ -632,7 +639,7 @@ type batch struct {
 	members sync.WaitGroup
 	wanted  int
 
-	mu    sync.Mutex
+	mu    sync.Mutex // before that of the way
 	parts []string
 	whole bool // all members were taken
 	done  bool

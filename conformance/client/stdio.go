@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -181,9 +182,12 @@ type stdioConn struct {
 	c   net.Conn
 	out *blocks
 
-	mu     sync.Mutex
-	closed bool   // nothing can be written any more
-	line   []byte // that the server has begun to write
+	closed atomic.Bool // nothing can be written any more
+
+	// mu comes before blocks.mu and Play.mu. It is held while something is
+	// written, which lasts as long as the client does not read.
+	mu   sync.Mutex
+	line []byte // that the server has begun to write
 }
 
 func (p *Play) connected(c net.Conn, token string) {
@@ -209,11 +213,7 @@ func (p *Play) connected(c net.Conn, token string) {
 		p.Started()
 	}
 	s.read(r)
-	s.mu.Lock()
-	was := s.closed
-	s.closed = true
-	s.mu.Unlock()
-	if !was {
+	if !s.closed.Swap(true) {
 		p.Note(NoteClosed + strconv.Itoa(s.n))
 	}
 	p.forget(s.key())
@@ -316,11 +316,8 @@ func (p *Play) forget(key string) {
 	}
 }
 
-func (s *stdioConn) gone() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.closed
-}
+// gone takes no mutex.
+func (s *stdioConn) gone() bool { return s.closed.Load() }
 
 func (s *stdioConn) key() string { return "c" + strconv.Itoa(s.n) + " " }
 
@@ -333,7 +330,7 @@ func (s *stdioConn) reply(text string, _ int64) bool { return s.message(text) }
 func (s *stdioConn) write(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.gone() {
 		return false
 	}
 	for rest := text; rest != ""; {
@@ -352,14 +349,14 @@ func (s *stdioConn) write(text string) bool {
 func (s *stdioConn) exit(code int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed.Swap(true) {
 		return
 	}
-	s.closed = true
 	s.p.rec.Note(0, transcript.KindEOF, "<")
 	_ = s.out.put(blockExit, []byte(strconv.Itoa(code)))
 }
 
+// close ends the connection; what is written to it has to have a deadline.
 func (s *stdioConn) close() {
 	s.exit(0)
 	_ = s.c.Close()

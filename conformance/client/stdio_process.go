@@ -16,6 +16,7 @@ type Process struct {
 
 	conn   net.Conn
 	out    *blocks
+	pipe   *io.PipeWriter // that Out reads from
 	exited chan struct{}
 	code   int
 }
@@ -23,8 +24,12 @@ type Process struct {
 // Signal sends a signal by its name, SIGTERM.
 func (s *Process) Signal(name string) { _ = s.out.put(blockSignal, []byte(name)) }
 
-// Kill ends it at once.
-func (s *Process) Kill() { _ = s.conn.Close(); <-s.exited }
+// Kill ends it at once, and with it what it writes that nobody reads.
+func (s *Process) Kill() {
+	_ = s.conn.Close()
+	_ = s.pipe.Close()
+	<-s.exited
+}
 
 // Exited is closed when it has ended; Code is valid then.
 func (s *Process) Exited() <-chan struct{} { return s.exited }
@@ -49,16 +54,15 @@ func (w *processInput) Close() error {
 	return nil
 }
 
-// startProcess is what Connect does, without a process.
+// startProcess is what Connect does, without a process. Of a play that has
+// ended it is one that was killed.
 func (p *Play) startProcess() *Process {
 	ours, theirs := net.Pipe()
 	secret := token()
-	p.servers.Go(func() { p.connected(theirs, secret) })
 	out := &blocks{w: ours}
 	pr, pw := io.Pipe()
-	s := &Process{In: &processInput{out: out}, Out: pr, conn: ours, out: out, exited: make(chan struct{}), code: -1}
-	_, _ = io.WriteString(ours, secret+"\n")
-	p.servers.Go(func() {
+	s := &Process{In: &processInput{out: out}, Out: pr, conn: ours, out: out, pipe: pw, exited: make(chan struct{}), code: -1}
+	carry := func() {
 		defer close(s.exited)
 		defer ours.Close()
 		defer pw.Close()
@@ -78,6 +82,22 @@ func (p *Play) startProcess() *Process {
 				return
 			}
 		}
-	})
+	}
+	p.mu.Lock()
+	closed := p.closed
+	if !closed {
+		p.servers.Go(func() {
+			defer pw.Close() // carry may stand there, with nobody who reads
+			p.connected(theirs, secret)
+		})
+		p.servers.Go(carry)
+	}
+	p.mu.Unlock()
+	if closed {
+		_ = theirs.Close()
+		carry()
+		return s
+	}
+	_, _ = io.WriteString(ours, secret+"\n")
 	return s
 }
