@@ -351,7 +351,7 @@ func (c *Case) guarded() bool {
 	none := c.stepExchanges("auth/none")
 	switch {
 	case !slices.ContainsFunc(none, func(x *Exchange) bool { return x.Status == http.StatusUnauthorized }):
-		if len(none) > 0 {
+		if len(none) > 0 && !slices.ContainsFunc(none, c.putOff) {
 			c.NotApplicable("the server answers no request without a token by 401")
 		}
 		return false
@@ -659,6 +659,9 @@ func metadataChecks() []Check {
 				})
 				if elsewhere {
 					c.NotObserved("the metadata is on another host, where this checker does not ask")
+					return
+				}
+				if slices.ContainsFunc(looked, c.putOff) {
 					return
 				}
 				for _, x := range looked {

@@ -142,6 +142,19 @@ func TestAuthorizationIsThatOfMCPOrNone(t *testing.T) {
 		"a claim by its challenge": {behindKey(http.StatusUnauthorized, "Bearer"), key, []string{june, november, july}, map[string]result.Verdict{
 			"auth-401": result.Pass, "auth-challenge-metadata": result.Fail, "auth-metadata-found": result.Fail, "auth-challenge": result.Pass, "auth-by-401": result.Pass,
 		}},
+		"one that puts clients off": {behindKey(http.StatusTooManyRequests, ""), key, []string{june, november, july}, map[string]result.Verdict{
+			"auth-401": result.Blocked, "auth-challenge": result.Blocked, "auth-by-401": result.Blocked, "auth-metadata-found": result.Blocked,
+		}},
+		"one that puts those off who ask for its metadata": {func() http.HandlerFunc {
+			h := behindKey(http.StatusUnauthorized, "Bearer")()
+			return func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/.well-known/oauth-protected-resource" {
+					w.WriteHeader(http.StatusTooManyRequests)
+					return
+				}
+				h(w, r)
+			}
+		}, key, []string{june, november, july}, map[string]result.Verdict{"auth-401": result.Pass, "auth-metadata-found": result.Blocked}},
 		"a claim by its challenge with 403": {behindKey(http.StatusForbidden, "Bearer"), key, []string{november, july}, map[string]result.Verdict{"auth-401": result.Fail}},
 		"a claim by its metadata": {behindToken(func(w http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path == checktest.PathMCP && r.Header.Get("Authorization") == "" {
