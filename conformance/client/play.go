@@ -520,9 +520,14 @@ func (p *Play) takeOne(v wire.Raw, w way, x *Exchange) {
 	}
 	p.mu.Unlock()
 	if id == nil {
-		defer c.free()
-		p.serve(c)
-		accepted(x)
+		p.notice(c)
+		// On a goroutine of its own, as over stdio nothing is read until this
+		// returns, and a hook may ask the client.
+		p.work.Go(func() {
+			defer c.free()
+			p.hook(c)
+			accepted(x)
+		})
 		return
 	}
 	p.work.Go(func() {
@@ -538,7 +543,17 @@ func accepted(x *Exchange) {
 	}
 }
 
+// serve answers a request.
 func (p *Play) serve(c *Call) {
+	p.hook(c)
+	if !c.answered.Load() && !c.held.Load() {
+		p.notice(c)
+		c.Good()
+	}
+}
+
+// hook calls what the script has for a message.
+func (p *Play) hook(c *Call) {
 	hook := p.On[c.Method]
 	if hook == nil {
 		hook = p.On["*"]
@@ -546,9 +561,10 @@ func (p *Play) serve(c *Call) {
 	if hook != nil && (c.Exchange == nil || !p.refused(c)) {
 		hook(c)
 	}
-	if c.answered.Load() || c.held.Load() {
-		return
-	}
+}
+
+// notice is what the good server does about a message beside the answer.
+func (p *Play) notice(c *Call) {
 	switch c.Method {
 	case "notifications/initialized":
 		if !p.Modern() {
@@ -564,9 +580,6 @@ func (p *Play) serve(c *Call) {
 		if found != nil {
 			found.cancel()
 		}
-	}
-	if c.ID != nil {
-		c.Good()
 	}
 }
 

@@ -543,27 +543,20 @@ func askScripts() []Script {
 		{
 			Name: scriptSilence, About: "a server that does not answer a request, until it is cancelled", Time: 3 * time.Second, Idle: 2500 * time.Millisecond,
 			Serve: func(p *Play) {
-				var held *Call
-				var mu sync.Mutex
 				firstRequest(p, func(c *Call) {
-					mu.Lock()
-					defer mu.Unlock()
-					held = c
 					c.Hold()
+					p.work.Go(func() {
+						select {
+						case <-c.cancelled:
+						case <-p.ctx.Done():
+							return
+						}
+						c.Result(c.GoodResult())
+						if !p.Modern() {
+							p.Ask("ping", "")
+						}
+					})
 				})
-				p.On[cancelled] = func(c *Call) {
-					mu.Lock()
-					late := held
-					held = nil
-					mu.Unlock()
-					if late == nil || !wire.Equal(late.ID, c.Params.Get("requestId")) {
-						return
-					}
-					late.Result(late.GoodResult())
-					if !p.Modern() {
-						p.Ask("ping", "")
-					}
-				}
 			},
 		},
 		{
