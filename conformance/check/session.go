@@ -275,7 +275,7 @@ func (s *Session) overdue() { s.cutShort("a probe took too long", noteOverdue) }
 
 func (s *Session) cutShort(why, note string) {
 	s.mu.Lock()
-	if s.closed {
+	if s.closed || s.trace.noted(note) {
 		s.mu.Unlock()
 		return
 	}
@@ -931,7 +931,9 @@ func (s *Session) Terminate() bool { return s.link.terminate() }
 // Close ends the session, and a server that was started for it however that
 // takes, and returns the whole recording.
 func (s *Session) Close() *Trace {
-	s.release()
+	if !s.release() {
+		s.abort() // what ended the server must not be missing where it was quicker
+	}
 	s.link.end()
 	s.readers.Wait()
 	s.mu.Lock()

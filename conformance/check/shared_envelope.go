@@ -439,7 +439,7 @@ func (c *Case) unanswered(t *Trace, but *Step) {
 			observed = "none, and none to later requests"
 		}
 		c.Broken(b.request, "an answer to this request", observed)
-	case !b.hung:
+	case !b.hung && !t.noted(noteAborted): // the end of a run ends its servers
 		c.Tolerated(t.frameAt(b.at), "a server that works as long as its client needs it", b.how+" between two requests")
 	}
 }
