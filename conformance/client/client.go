@@ -35,8 +35,9 @@ type Script struct {
 	// Serve changes the good server before the client is started; nil changes
 	// nothing.
 	Serve func(p *Play)
-	// Idle is how long the client may be silent before the play is over; 0 is
-	// Limits.Idle.
+	// Idle is how long the client may be silent before the play is over, where
+	// that is longer than Limits.Idle, which is longer for clients that take
+	// their time.
 	Idle time.Duration
 	// Time is how long the play may last after the first thing that the client
 	// sent; 0 is Limits.Play.

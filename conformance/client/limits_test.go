@@ -178,17 +178,22 @@ func TestServerAnswersBatches(t *testing.T) {
 	require.Zero(t, s.Code())
 }
 
+// rest is how long a client has to be silent before the next script may begin:
+// longer than a busy machine keeps one from going on.
+const rest = 2 * time.Second
+
 // TestListenPlaysToWhoComes holds that a client which somebody else starts is
 // judged by what it asks for, meets the next script at the same address each
 // time it begins anew, and that the report holds what was seen when the run is
 // stopped.
 func TestListenPlaysToWhoComes(t *testing.T) {
+	t.Parallel()
 	const enough = 4
 	stop := make(chan struct{})
 	var clients sync.WaitGroup
 	var scripts []string
 	rep, err := client.Run(t.Context(), client.Target{Listen: "127.0.0.1:0"}, client.Options{
-		Limits: client.Limits{Idle: slow * 50 * time.Millisecond}, Stop: stop,
+		Limits: client.Limits{Idle: rest}, Stop: stop,
 		Progress: func(p client.Progress) {
 			w := p.Waiting
 			switch {
@@ -225,6 +230,7 @@ func TestListenPlaysToWhoComes(t *testing.T) {
 // TestListenKnowsWhoBeginsAnew holds what of a client begins the next script
 // and what belongs to the one that is played, or to none.
 func TestListenKnowsWhoBeginsAnew(t *testing.T) {
+	t.Parallel()
 	const (
 		begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
 		list  = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
@@ -234,7 +240,7 @@ func TestListenKnowsWhoBeginsAnew(t *testing.T) {
 	var run sync.WaitGroup
 	run.Go(func() {
 		_, err := client.Run(t.Context(), client.Target{Listen: "127.0.0.1:0"}, client.Options{
-			Limits: client.Limits{Idle: slow * 50 * time.Millisecond}, Stop: stop,
+			Limits: client.Limits{Idle: rest}, Stop: stop,
 			Save: func(_ string, rec *transcript.Recording) error {
 				require.NotContains(t, strings.ToLower(rec.String()), "sec-fetch")
 				return nil
@@ -307,7 +313,8 @@ func TestListenKnowsWhoBeginsAnew(t *testing.T) {
 // TestEachStartHasItsTime holds that a client which says nothing for a while
 // after its second start, longer than it is silent between messages, is heard.
 func TestEachStartHasItsTime(t *testing.T) {
-	const idle = slow * 60 * time.Millisecond
+	t.Parallel()
+	const idle = slow * 200 * time.Millisecond
 	starts := 0
 	slowly := raw(func(ctx context.Context, s *client.Process, _ io.Writer) int {
 		if starts++; starts > 1 {

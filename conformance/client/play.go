@@ -249,11 +249,7 @@ func (p *Play) occupied() func() {
 // quietLocked reports whether the client has said enough: nothing more comes,
 // and nothing waits for it.
 func (p *Play) quietLocked(now time.Time) bool {
-	idle := p.limits.Idle
-	if p.Script.Idle > 0 {
-		idle = p.Script.Idle
-	}
-	return p.saidLocked() && p.busy == 0 && now.Sub(p.last) > idle
+	return p.saidLocked() && p.busy == 0 && now.Sub(p.last) > max(p.limits.Idle, p.Script.Idle)
 }
 
 // saidLocked reports whether something came since the client was started.

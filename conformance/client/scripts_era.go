@@ -108,7 +108,7 @@ func stdioScripts() []Script {
 			Serve: func(p *Play) { p.IgnoreEOF = true },
 		},
 		{
-			Name: scriptDying, About: "a server that ends after its first answer", Since: modern, Transports: onStdio, Idle: time.Second,
+			Name: scriptDying, About: "a server that ends after its first answer", Since: modern, Transports: onStdio,
 			Serve: func(p *Play) {
 				p.On["*"] = func(c *Call) {
 					if c.ID != nil && p.Connections() == 1 {

@@ -79,7 +79,7 @@ func TestSeveralClientsAreTold(t *testing.T) {
 		t.Run(tt.rev+" "+strings.Join(tt.names, " "), func(t *testing.T) {
 			t.Parallel()
 			rep, err := client.Run(t.Context(), behindOneBridge(tt.names...), client.Options{
-				Revisions: []string{tt.rev}, Parallel: 12, Limits: client.Limits{Idle: slow * 200 * time.Millisecond, Ask: slow * 100 * time.Millisecond},
+				Revisions: []string{tt.rev}, Parallel: 12, Limits: client.Limits{Idle: 2 * time.Second, Ask: slow * 100 * time.Millisecond},
 				Selects: func(k *check.Check, _ string, _ catalogue.Transport) bool { return k.ID == "client-request-id-unique" },
 			})
 			require.NoError(t, err)
