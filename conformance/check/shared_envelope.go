@@ -454,7 +454,11 @@ func (t *Trace) dropped(req *Frame) string {
 }
 
 // wasCancelled reports whether the client cancelled a request by a notification.
-func (t *Trace) wasCancelled(req *Frame) bool {
+func (t *Trace) wasCancelled(req *Frame) bool { return t.cancelledAfter(req.ID, req.Index) }
+
+// cancelledAfter reports whether the client cancelled a request with such an id
+// after a line.
+func (t *Trace) cancelledAfter(id wire.Raw, line int) bool {
 	type key struct{}
 	last := t.Memo(key{}, func() any { // where an id was cancelled the last time
 		last := map[string]int{}
@@ -465,8 +469,8 @@ func (t *Trace) wasCancelled(req *Frame) bool {
 		}
 		return last
 	}).(map[string]int)
-	i, ok := last[idKey(req.ID)]
-	return ok && i > req.Index
+	i, ok := last[idKey(id)]
+	return ok && i > line
 }
 
 // flooded tells of a server that wrote so much that sessions had to be ended.

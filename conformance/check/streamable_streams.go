@@ -279,17 +279,23 @@ func (x *Exchange) asksRetry() bool {
 // givenUp reports whether the client cancelled the request of an exchange, or
 // ended the session before the exchange was over: no answer has to come then.
 func (t *Trace) givenUp(x *Exchange) bool {
-	for f := range t.visit(between(t.sent, x.First, -1)) {
-		if f.Method == methodCancelled && wire.Equal(f.Param("requestId"), x.Request.ID) {
-			return true
-		}
+	if t.cancelledAfter(x.Request.ID, x.First) {
+		return true
 	}
-	for _, o := range t.Exchanges() {
-		if o.Method == http.MethodDelete && o.good() && o.First < x.Last && o.session() == x.session() {
-			return true
+	type key struct{}
+	ended := t.Memo(key{}, func() any { // where sessions were
+		ended := map[string]int{}
+		for _, o := range t.Exchanges() {
+			if o.Method == http.MethodDelete && o.good() {
+				if first, ok := ended[o.session()]; !ok || o.First < first {
+					ended[o.session()] = o.First
+				}
+			}
 		}
-	}
-	return false
+		return ended
+	}).(map[string]int)
+	first, ok := ended[x.session()]
+	return ok && first < x.Last
 }
 
 // closedAt is when the client closed the exchange.
