@@ -429,8 +429,11 @@ func (p *post) handle(data []byte) {
 	}
 	if p.apart {
 		go p.conn.Receive(p, p, f)
-	} else {
-		p.conn.Receive(p, p, f)
+		return
+	}
+	p.conn.Receive(p, p, f)
+	if p.s == nil && p.h.draining.Load() { // Shutdown may have looked before conn was live
+		_ = p.conn.Drain(p.ctx)
 	}
 }
 

@@ -522,6 +522,39 @@ func TestTooManyRequests(t *testing.T) {
 	require.Equal(t, "1", r.Header.Get("Retry-After"))
 }
 
+// TestShutdownWhileASubscriptionArrives holds that a subscription whose body was on
+// its way when the server began to end is ended like those that are open.
+func TestShutdownWhileASubscriptionArrives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, m := servers(nil)
+		m.Hub = new(jsonrpc.Hub)
+		s, _ := inMemory(t, m)
+		body, w := io.Pipe()
+		req := s.request(t.Context(), "POST", "", listenHeaders...)
+		req.Body, req.ContentLength = body, int64(len(listenBody))
+		answer := make(chan string)
+		go func() {
+			res, err := s.client.Do(req)
+			require.NoError(t, err)
+			b, err := io.ReadAll(res.Body)
+			require.NoError(t, err)
+			require.NoError(t, res.Body.Close())
+			answer <- string(b)
+		}()
+		_, err := io.WriteString(w, listenBody[:10])
+		require.NoError(t, err)
+		synctest.Wait()
+		down := make(chan error, 1)
+		go func() { down <- s.h.Shutdown(t.Context()) }()
+		synctest.Wait()
+		_, err = io.WriteString(w, listenBody[10:])
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+		require.Contains(t, <-answer, `"resultType":"complete"`)
+		require.NoError(t, <-down)
+	})
+}
+
 // TestShutdown holds that requests in progress may end, new ones are refused,
 // and that neither takes longer than is allowed.
 func TestShutdown(t *testing.T) {
