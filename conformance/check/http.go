@@ -635,7 +635,8 @@ func (l *httpLink) listen() {
 }
 
 // ready opens the one stream of HTTP+SSE and waits until it has said where
-// messages are posted to.
+// messages are posted to. Who comes second, with an answer to the server, waits
+// for what the first finds.
 func (l *httpLink) ready() bool {
 	s := l.s
 	s.mu.Lock()
@@ -653,16 +654,20 @@ func (l *httpLink) ready() bool {
 				for _, e := range s.trace.gather(x).Messages {
 					if e.Event == "endpoint" && l.sameOrigin(string(e.Data)) {
 						l.postTo = strings.TrimSpace(string(e.Data))
+						s.wakeLocked()
 					}
 				}
 			}
 			return l.postTo != "" || !l.working[n]
 		})
+	} else {
+		s.wait(s.limits.Start, func() bool { return l.postTo != "" || s.lost != "" || l.closed })
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l.postTo == "" {
 		s.loseLocked("the server names no address to post messages to")
+		s.wakeLocked()
 	}
 	return l.postTo != ""
 }

@@ -253,6 +253,48 @@ func TestRequestsOfTheServerAreAnsweredByPost(t *testing.T) {
 	require.Len(t, traces, 1)
 }
 
+// TestRequestBeforeTheEndpointIsAnswered holds that a server of HTTP+SSE whose
+// first request comes before anybody has read where to post loses no session.
+func TestRequestBeforeTheEndpointIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lines, ponged := make(chan string, 10), make(chan struct{})
+		e, stop := atURL(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				if m := posted(r); m.Method == "ping" {
+					lines <- `{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{}}`
+				} else if string(m.ID) == "77" {
+					close(ponged)
+				}
+				w.WriteHeader(http.StatusAccepted)
+				return
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			say := func(text string) {
+				_, _ = io.WriteString(w, text+"\n\n")
+				_ = http.NewResponseController(w).Flush()
+			}
+			say(`data: {"jsonrpc":"2.0","id":77,"method":"ping"}`)
+			time.Sleep(time.Second)
+			say("event: endpoint\ndata: /messages")
+			for {
+				select {
+				case l := <-lines:
+					say("data: " + l)
+				case <-r.Context().Done():
+					return
+				}
+			}
+		})
+		defer stop()
+		e.Over = catalogue.SSE
+		s, err := check.Open(t.Context(), e, check.SessionOptions{Profile: check.Bare, Revision: "2024-11-05"})
+		require.NoError(t, err)
+		require.True(t, s.Call("ping", "").OK(), s.Lost())
+		<-ponged
+		s.Close()
+	})
+}
+
 func TestStreamsAreTakenUpAgain(t *testing.T) {
 	for _, places := range []int{1, 3} {
 		var call message

@@ -458,8 +458,13 @@ func schemasOf(facts *Facts) map[string]wire.Raw {
 // handshake makes a session ready. A stateless revision has none.
 func handshake(s *Session) bool {
 	s.Step("open")
-	s.opening = true
-	defer func() { s.opening = false }()
+	opening := func(is bool) {
+		s.mu.Lock() // answers to the server ask for it
+		defer s.mu.Unlock()
+		s.opening = is
+	}
+	opening(true)
+	defer opening(false)
 	if Modern(s.rev) {
 		return usable(s.rev, s.Call(methodDiscover, ""))
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -153,6 +154,42 @@ func TestClosedSessionIsNotCutShort(t *testing.T) {
 	n := len(s.Close().Recording.Events)
 	check.CutShort(s)
 	require.Len(t, s.Trace().Recording.Events, n)
+}
+
+// TestExitAfterCloseIsNotRecorded holds that a server which outlives its session
+// changes no recording that was handed out when it ends.
+func TestExitAfterCloseIsNotRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		s, err := check.Open(t.Context(), check.Pipe{Serve: func(context.Context, io.Reader, io.Writer, io.Writer) check.Exit {
+			<-end
+			return check.Exit{}
+		}}, check.SessionOptions{Profile: check.Bare, Revision: "2025-11-25", Limits: quick})
+		require.NoError(t, err)
+		n := len(s.Close().Recording.Events)
+		close(end)
+		synctest.Wait()
+		require.Len(t, s.Trace().Recording.Events, n)
+	})
+}
+
+// TestDeclaringBesideRequestsOfTheServer holds, under the race detector, that a
+// server may ask before the client has said what it can.
+func TestDeclaringBesideRequestsOfTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := check.Open(t.Context(), check.Pipe{Serve: func(_ context.Context, in io.Reader, out, _ io.Writer) check.Exit {
+			go func() { _, _ = io.Copy(io.Discard, in) }()
+			for range 50 {
+				_, _ = io.WriteString(out, `{"jsonrpc":"2.0","id":1,"method":"roots/list"}`+"\n")
+			}
+			return check.Exit{}
+		}}, check.SessionOptions{Profile: check.Bare, Revision: "2025-11-25", Limits: quick})
+		require.NoError(t, err)
+		for s.Lost() == "" {
+			s.Declare(`{"roots":{}}`)
+		}
+		s.Close()
+	})
 }
 
 func TestSessionSaysHowTheServerDied(t *testing.T) {

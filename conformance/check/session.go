@@ -345,7 +345,12 @@ func (s *Session) add(e transcript.Event) *Frame {
 	return s.addLocked(e)
 }
 
+// addLocked is add with the lock held; nil once the session is closed, as its
+// recording has been handed out then.
 func (s *Session) addLocked(e transcript.Event) *Frame {
+	if s.closed {
+		return nil
+	}
 	e.Timed, e.At = true, time.Since(s.began)
 	rec := s.trace.Recording
 	rec.Events = append(rec.Events, e)
@@ -441,8 +446,9 @@ func (s *Session) received(e transcript.Event) bool {
 	// Answered on a goroutine of its own: the server may write without
 	// reading, and its output has to be drained meanwhile.
 	instead, late := s.instead[f.Method]
+	caps := s.clientCaps
 	s.readers.Go(func() {
-		line := s.serve(f)
+		line := serve(f, caps)
 		if late {
 			// So late that a server which does not wait for it has gone on.
 			time.Sleep(s.limits.Grace)
@@ -968,10 +974,11 @@ func resultLine(req *Frame, result string) []byte {
 	return []byte(`{"jsonrpc":"2.0","id":` + string(req.ID) + `,"result":` + result + `}`)
 }
 
-// serve answers a request of the server, so that none waits for this client.
-func (s *Session) serve(f *Frame) []byte {
+// serve answers a request of the server, so that none waits for this client,
+// which declares caps.
+func serve(f *Frame, caps string) []byte {
 	reply := func(result string) []byte { return resultLine(f, result) }
-	declared := func(name string) bool { return wire.Raw(s.clientCaps).Get(name) != nil }
+	declared := func(name string) bool { return wire.Raw(caps).Get(name) != nil }
 	switch {
 	case f.Method == "ping":
 		return reply(`{}`)

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/goldwire/goldwire/conformance/transcript"
@@ -65,7 +66,24 @@ func (p *Proxy) Close() { p.transport.CloseIdleConnections() }
 // Serve serves on a listener until the context ends, then cuts what is still
 // open: streams have no end of their own.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
-	srv := &http.Server{Handler: p, ReadHeaderTimeout: 30 * time.Second, MaxHeaderBytes: 1 << 20}
+	// Requests are waited for, as they record how they end: none begins after that.
+	var mu sync.Mutex
+	over := false
+	var handling sync.WaitGroup
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		if over {
+			mu.Unlock()
+			panic(http.ErrAbortHandler)
+		}
+		handling.Add(1)
+		mu.Unlock()
+		defer handling.Done()
+		p.ServeHTTP(w, r)
+	})
+	serving, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	srv := &http.Server{Handler: handler, BaseContext: func(net.Listener) context.Context { return serving }, ReadHeaderTimeout: 30 * time.Second, MaxHeaderBytes: 1 << 20}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()
 	select {
@@ -77,8 +95,13 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	_ = srv.Shutdown(grace)
 	_ = srv.Close()
-	p.Close()
+	cut()
 	<-done
+	mu.Lock()
+	over = true
+	mu.Unlock()
+	handling.Wait()
+	p.Close()
 	return nil
 }
 

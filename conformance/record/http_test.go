@@ -354,3 +354,25 @@ func TestProxyRecordsWhatIsInACompressedBody(t *testing.T) {
 		require.Contains(t, got, want)
 	}
 }
+
+// TestProxyRecordsHowWhatItCutsEnds holds that every stream that is open when
+// the proxy ends has its end in the recording.
+func TestProxyRecordsHowWhatItCutsEnds(t *testing.T) {
+	const streams = 30
+	p := newProxied(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: {}\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	for range streams {
+		do(t, "GET", p.url+"/mcp", "")
+	}
+	ends := 0
+	for _, e := range p.recording(t).Events {
+		if e.Kind == transcript.KindEnd {
+			ends++
+		}
+	}
+	require.Equal(t, streams, ends)
+}

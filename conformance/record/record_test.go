@@ -30,6 +30,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "ready")
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 		os.Exit(7)
+	case "bye": // says something, and more behind the end of its input
+		fmt.Println("hello")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		fmt.Println("bye")
 	case "sleep": // says one thing, and then nothing, whatever becomes of its input
 		fmt.Println("hello")
 		time.Sleep(time.Minute)
@@ -196,6 +200,32 @@ func TestStdioDoesNotWaitForWhoHoldsTheOutputOpen(t *testing.T) {
 	p, err := os.FindProcess(pid)
 	require.NoError(t, err)
 	_ = p.Kill()
+}
+
+// TestStdioPassesOnWhatComesBehindTheEndOfTheContext holds that what a child
+// writes as it is ended is not missing by chance.
+func TestStdioPassesOnWhatComesBehindTheEndOfTheContext(t *testing.T) {
+	defer func(p, u time.Duration) { patience, urgency = p, u }(patience, urgency)
+	patience, urgency = 20*time.Second, 20*time.Second // it takes neither
+	t.Setenv(childVar, "bye")
+	t.Setenv("GORACE", "atexit_sleep_ms=0")
+	var file, out bytes.Buffer
+	l, err := NewLog(&file, LogOptions{Transport: "stdio"})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	in, w := io.Pipe()
+	defer w.Close()
+	_, err = Stdio{In: in, Err: io.Discard, Out: writerFunc(func(b []byte) (int, error) {
+		cancel()
+		return out.Write(b)
+	})}.Run(ctx, l.Recorder(), []string{os.Args[0]})
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	require.Equal(t, "hello\nbye\n", out.String())
+	rec, err := transcript.Parse(file.Bytes())
+	require.NoError(t, err)
+	require.Contains(t, lines(rec), "< bye")
 }
 
 func TestStdioSaysThatNothingStarted(t *testing.T) {

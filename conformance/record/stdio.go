@@ -24,7 +24,10 @@ var (
 // Stdio is what a recorder of a process stands between. The streams are those
 // of the client's side.
 type Stdio struct {
-	In       io.Reader
+	In io.Reader
+	// Once the process has ended, a write that blocks is waited for no longer
+	// than a moment where the context has ended or a signal came: it may go on
+	// after Run has returned.
 	Out, Err io.Writer
 	// Signals are passed on to the child, and to what it started. nil passes
 	// on none.
@@ -118,9 +121,14 @@ func (s Stdio) Run(ctx context.Context, rec *transcript.Recorder, command []stri
 	// after one.
 	drained := make(chan struct{})
 	go func() { copied.Wait(); close(drained) }()
-	draining, stop := context.WithCancel(ctx)
+	draining, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	// What it wrote last has a moment also where the context ended it.
+	moment := urgency
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(moment, stop) })()
+	signalled := make(chan struct{})
 	go func() {
+		defer close(signalled)
 		select {
 		case sig := <-s.Signals:
 			if signalGroup(cmd.Process, sig) == nil {
@@ -135,7 +143,15 @@ func (s Stdio) Run(ctx context.Context, rec *transcript.Recorder, command []stri
 	select {
 	case <-drained:
 	case <-draining.Done():
+		_ = outR.SetReadDeadline(time.Now())
+		_ = errR.SetReadDeadline(time.Now())
+		select {
+		case <-drained:
+		case <-time.After(urgency):
+		}
 	}
+	stop()
+	<-signalled
 	rec.Exit(cmd.ProcessState)
 	return cmd.ProcessState, nil
 }
