@@ -156,7 +156,16 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
+// wait sets how long a child is waited for, for a test in which a machine that is
+// busy must not change what happens.
+func wait(t *testing.T, forEnd, forTerm time.Duration) {
+	p, u := patience, urgency
+	t.Cleanup(func() { patience, urgency = p, u })
+	patience, urgency = forEnd, forTerm
+}
+
 func TestStdioSurvivesTheClient(t *testing.T) {
+	wait(t, 3*time.Second, 20*time.Second) // for its hello, and for its end
 	var c child
 	state := c.run(t, "sleep", strings.NewReader(""), Stdio{Out: broken{}})
 	require.Equal(t, 128+15, Status(state))
@@ -167,6 +176,7 @@ func TestStdioSurvivesTheClient(t *testing.T) {
 }
 
 func TestStdioEndsTheChildOfAClientThatIsGone(t *testing.T) {
+	wait(t, patience, 20*time.Second)
 	var c child
 	state := c.run(t, "sleep", strings.NewReader(""), Stdio{Orphaned: func() bool { return true }})
 	require.Equal(t, 128+15, Status(state))
@@ -205,8 +215,7 @@ func TestStdioDoesNotWaitForWhoHoldsTheOutputOpen(t *testing.T) {
 // TestStdioPassesOnWhatComesBehindTheEndOfTheContext holds that what a child
 // writes as it is ended is not missing by chance.
 func TestStdioPassesOnWhatComesBehindTheEndOfTheContext(t *testing.T) {
-	defer func(p, u time.Duration) { patience, urgency = p, u }(patience, urgency)
-	patience, urgency = 20*time.Second, 20*time.Second // it takes neither
+	wait(t, 20*time.Second, 20*time.Second) // it takes neither
 	t.Setenv(childVar, "bye")
 	t.Setenv("GORACE", "atexit_sleep_ms=0")
 	var file, out bytes.Buffer
