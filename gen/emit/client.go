@@ -282,30 +282,54 @@ func (g *printer) gates(b *jen.Group, conn *jen.Statement, m *ir.Method) {
 	if m.Lifecycle || m.Direction == ir.ClientToServer && g.p.Stateless {
 		return
 	}
-	t := g.typ(m.Params)
 	for _, gate := range m.Gates {
 		if gate.Advice || gate.Server != (m.Direction == ir.ClientToServer) {
 			continue
 		}
-		var cond *jen.Statement
-		switch {
-		case len(gate.Values) > 0 && t.Kind == ir.Union && t.Plan.Key == gate.Members[0]:
-			cond = g.isArm(t, gateArms(t, gate)).Call(jen.Id("p"))
-		case len(gate.Values) > 0:
-			g.fail("%s: no rule for the gate %s", m.Name, gate.Path)
-			return
-		default:
-			for _, member := range gate.Members {
-				one := g.memberSet(m, member)
-				if cond == nil {
-					cond = one
-				} else {
-					cond = cond.Op("||").Add(one)
-				}
-			}
-		}
-		b.If(cond).Block(try(jsonrpc("RequireCapability").Call(conn, jen.Id(m.Const), jen.Lit(gate.Path), jen.Lit(gate.OrEmpty)), jen.Nil()))
+		b.If(g.asks(m, gate, jen.Id("p"))).Block(try(jsonrpc("RequireCapability").Call(conn, jen.Id(m.Const), jen.Lit(gate.Path), jen.Lit(gate.OrEmpty)), jen.Nil()))
 	}
+}
+
+// asks is the condition that params need the capability of a gate; union is what
+// holds them where they are a union.
+func (g *printer) asks(m *ir.Method, gate *ir.Gate, union jen.Code) (cond *jen.Statement) {
+	t := g.typ(m.Params)
+	switch {
+	case len(gate.Values) > 0 && t.Kind == ir.Union && t.Plan.Key == gate.Members[0]:
+		return g.isArm(t, gateArms(t, gate)).Call(union)
+	case len(gate.Values) > 0:
+		g.fail("%s: no rule for the gate %s", m.Name, gate.Path)
+		return jen.False()
+	}
+	for _, member := range gate.Members {
+		one := g.memberSet(m, member)
+		if cond == nil {
+			cond = one
+		} else {
+			cond = cond.Op("||").Add(one)
+		}
+	}
+	return cond
+}
+
+// refuses says whether a client refuses what needs a capability that it did not
+// declare. A task is passed over instead, and what stateless revisions embed is
+// checked by the runtime.
+func (g *printer) refuses(s *side, m *ir.Method, gate *ir.Gate) bool {
+	return s.from == ir.ClientToServer && !m.Embedded && !gate.Advice && !gate.Server && !slices.Equal(gate.Members, []string{"task"})
+}
+
+// declared prints the checks that a client declared what the params of a request
+// ask for, before its func is called.
+func (g *printer) declared(s *side, m *ir.Method) (checks []jen.Code) {
+	for _, gate := range m.Gates {
+		if !g.refuses(s, m, gate) {
+			continue
+		}
+		checks = append(checks, jen.If(g.asks(m, gate, g.unwrapped(m))).Block(
+			try(jen.Id("svc").Dot("RequireDeclared").Call(jen.Lit(gate.Path), jen.Lit(gate.OrEmpty)), jen.Nil())))
+	}
+	return checks
 }
 
 // gateArms are the arms of params that a gate means.

@@ -235,7 +235,19 @@ func (g *printer) unionParams(m *ir.Method) bool {
 
 func (g *printer) flagFields(b *jen.Group, s *side) {
 	for _, n := range s.flags {
-		doc(b, deprecated(wrap(n.flag+" advertises the capability "+n.path+"."), n.field.Deprec)...)
+		text := n.flag + " advertises the capability " + n.path + "."
+		for _, m := range n.gated {
+			for _, gate := range m.Gates {
+				switch {
+				case gate.Path != n.path || !g.refuses(s, m, gate):
+				case gate.OrEmpty:
+					text += " So does " + n.parent.path + " without any members."
+				default:
+					text += " Without it, " + m.Name + " that needs it is refused."
+				}
+			}
+		}
+		doc(b, deprecated(wrap(text), n.field.Deprec)...)
 		b.Id(n.flag).Bool()
 	}
 	for _, n := range s.tree {
@@ -492,7 +504,7 @@ func (g *printer) register(b *jen.Group, s *side) {
 	}
 	for _, m := range s.reqs {
 		fn := s.recv().Dot(m.Go)
-		drop := g.dropTask(s, m)
+		first := append(g.declared(s, m), g.dropTask(s, m)...)
 		allowNil := func(fn *jen.Statement) *jen.Statement {
 			if res := g.typ(m.Result); res.Kind == ir.Struct && acknowledges(res) {
 				return jsonrpc("AllowNil").Call(fn)
@@ -507,13 +519,11 @@ func (g *printer) register(b *jen.Group, s *side) {
 		case wrapped:
 			b.If(s.isSet(m)).Block(handle(m, allowNil(jen.Func().Params(ctx(), jen.Id("p").Op("*").Id(wrapperName(g.typ(m.Params)))).
 				Params(jen.Op("*").Id(m.Result), jen.Error()).Block(
-				drop,
-				jen.Return(fn.Clone().Call(jen.Id("ctx"), g.unwrapped(m))),
+				append(first, jen.Return(fn.Clone().Call(jen.Id("ctx"), g.unwrapped(m))))...,
 			))))
-		case drop != nil:
+		case len(first) > 0:
 			b.If(s.isSet(m)).Block(handle(m, jen.Func().Params(ctx(), jen.Id("p").Add(g.paramsType(m))).Params(jen.Op("*").Id(m.Result), jen.Error()).Block(
-				drop,
-				jen.Return(fn.Clone().Call(jen.Id("ctx"), jen.Id("p"))),
+				append(first, jen.Return(fn.Clone().Call(jen.Id("ctx"), jen.Id("p"))))...,
 			)))
 		case s.emptyList(m):
 			b.If(fn.Clone().Op("==").Nil().Op("&&").Add(s.isSet(s.mainList(m)))).Block(
@@ -552,7 +562,7 @@ func (g *printer) register(b *jen.Group, s *side) {
 // dropTask is what passes over the task member of params where the side does
 // not declare tasks for the method; nil for methods that know no tasks. The
 // params are the handler's own, so they may be changed.
-func (g *printer) dropTask(s *side, m *ir.Method) jen.Code {
+func (g *printer) dropTask(s *side, m *ir.Method) []jen.Code {
 	if !has(m, ir.TaskCreated) {
 		return nil
 	}
@@ -571,10 +581,10 @@ func (g *printer) dropTask(s *side, m *ir.Method) jen.Code {
 				g.armsFuncs[name] = func(f *jen.File) { g.dropFunc(f, name, t, "task") }
 				drop = jen.Id(name).Call(g.unwrapped(m))
 			}
-			return jen.If(jen.Op("!").Add(s.recv()).Dot(n.flag)).Block(
+			return []jen.Code{jen.If(jen.Op("!").Add(s.recv()).Dot(n.flag)).Block(
 				jen.Comment("a task is passed over where none is declared"),
 				drop,
-			)
+			)}
 		}
 	}
 	return nil

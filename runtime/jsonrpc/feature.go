@@ -90,6 +90,16 @@ func RequireCapability(c *Conn, method, path string, byDefault bool) error {
 	return &NotAdvertisedError{Method: method, Capability: path}
 }
 
+// RequireDeclared returns an *Error with -32602 when this side does not advertise
+// a capability that a request of the peer needs for its params. byDefault is as for
+// RequireCapability. Specification: client/elicitation, client/sampling (2025-11-25).
+func (s *Service) RequireDeclared(path string, byDefault bool) error {
+	if grants(s.caps, path, byDefault) {
+		return nil
+	}
+	return Errorf(CodeInvalidParams, "params: they need the capability %s, which is not declared", path)
+}
+
 // WithExtension returns a map of extensions with one more that has no settings,
 // unless it is there already. The given map stays as it is.
 func WithExtension(extensions map[string]wire.Raw, id string) map[string]wire.Raw {
