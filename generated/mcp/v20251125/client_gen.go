@@ -79,15 +79,18 @@ type Client struct {
 	// notifications/tools/list_changed.
 	ToolListChanged func(context.Context, *ToolListChangedParams) error
 
-	// ElicitationForm advertises the capability elicitation.form.
+	// ElicitationForm advertises the capability elicitation.form. So does
+	// elicitation without any members.
 	ElicitationForm bool
-	// ElicitationURL advertises the capability elicitation.url.
+	// ElicitationURL advertises the capability elicitation.url. Without it,
+	// elicitation/create that needs it is refused.
 	ElicitationURL bool
 	// RootsListChanged advertises the capability roots.listChanged.
 	RootsListChanged bool
 	// SamplingContext advertises the capability sampling.context.
 	SamplingContext bool
-	// SamplingTools advertises the capability sampling.tools.
+	// SamplingTools advertises the capability sampling.tools. Without it,
+	// sampling/createMessage that needs it is refused.
 	SamplingTools bool
 	// TasksRequestsElicitationCreate advertises the capability
 	// tasks.requests.elicitation.create.
@@ -195,6 +198,16 @@ func (c Client) Bind() (jsonrpc.Chooser, error) {
 	})
 	if c.Elicit != nil {
 		jsonrpc.HandleRequest(svc, MethodElicitationCreate, func(ctx context.Context, p *elicitParams) (*ElicitResult, error) {
+			if isElicitFormParams(p.ElicitParams) {
+				if err := svc.RequireDeclared("elicitation.form", true); err != nil {
+					return nil, err
+				}
+			}
+			if isElicitURLParams(p.ElicitParams) {
+				if err := svc.RequireDeclared("elicitation.url", false); err != nil {
+					return nil, err
+				}
+			}
 			if !c.TasksRequestsElicitationCreate {
 				// a task is passed over where none is declared
 				dropElicitParamsTask(p.ElicitParams)
@@ -205,6 +218,11 @@ func (c Client) Bind() (jsonrpc.Chooser, error) {
 	jsonrpc.HandleRequest(svc, MethodRootsList, c.ListRoots)
 	if c.CreateMessage != nil {
 		jsonrpc.HandleRequest(svc, MethodSamplingCreateMessage, func(ctx context.Context, p *createMessageParams) (*CreateMessageResult, error) {
+			if p != nil && p.Tools != nil || p != nil && p.ToolChoice != nil {
+				if err := svc.RequireDeclared("sampling.tools", false); err != nil {
+					return nil, err
+				}
+			}
 			if !c.TasksRequestsSamplingCreateMessage {
 				// a task is passed over where none is declared
 				p.Task = nil

@@ -518,6 +518,55 @@ func TestClientCapabilitiesFollowFromFuncs(t *testing.T) {
 	}
 }
 
+// TestClientKeepsToWhatItDeclared holds that a client answers nothing that needs a
+// capability which it does not declare, whoever asks.
+func TestClientKeepsToWhatItDeclared(t *testing.T) {
+	elicit := func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: mcp.ElicitActionDecline}, nil
+	}
+	sample := func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m", Content: mcp.NewSamplingContent(&mcp.TextContent{Text: "x"})}, nil
+	}
+	const (
+		form  = `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`
+		url   = `{"mode":"url","elicitationId":"e","message":"m","url":"https://example.com/"}`
+		plain = `{"messages":[],"maxTokens":1}`
+		tools = `{"messages":[],"maxTokens":1,"tools":[]}`
+	)
+	for _, c := range []struct {
+		c              mcp.Client
+		method, params string
+		refused        bool
+	}{
+		{mcp.Client{Elicit: elicit}, mcp.MethodElicitationCreate, form, false},
+		{mcp.Client{Elicit: elicit}, mcp.MethodElicitationCreate, url, true},
+		{mcp.Client{Elicit: elicit, ElicitationURL: true}, mcp.MethodElicitationCreate, url, false},
+		{mcp.Client{Elicit: elicit, ElicitationURL: true}, mcp.MethodElicitationCreate, form, true},
+		{mcp.Client{Elicit: elicit, ElicitationURL: true, ElicitationForm: true}, mcp.MethodElicitationCreate, form, false},
+		{mcp.Client{CreateMessage: sample}, mcp.MethodSamplingCreateMessage, plain, false},
+		{mcp.Client{CreateMessage: sample}, mcp.MethodSamplingCreateMessage, tools, true},
+		{mcp.Client{CreateMessage: sample, SamplingTools: true}, mcp.MethodSamplingCreateMessage, tools, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := everything()
+			var err error
+			s.CallTool = func(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+				_, err = jsonrpc.CallRaw(ctx, mcp.Peer(ctx).Conn(), c.method, wire.Raw(c.params))
+				return text(""), nil
+			}
+			r := connect(t, s, c.c)
+			_, callErr := r.CallTool(t.Context(), &mcp.CallToolParams{Name: "x"})
+			require.NoError(t, callErr)
+			if e, ok := errors.AsType[*jsonrpc.Error](err); c.refused {
+				require.True(t, ok, "%s %s: %v", c.method, c.params, err)
+				require.Equal(t, jsonrpc.CodeInvalidParams, e.Code)
+			} else {
+				require.NoError(t, err, "%s %s", c.method, c.params)
+			}
+		})
+	}
+}
+
 func TestPeerOutsideOfAHandler(t *testing.T) {
 	peer := mcp.Peer(t.Context())
 	require.Nil(t, peer.Info())
