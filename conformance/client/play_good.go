@@ -48,7 +48,7 @@ func (p *Play) furnish() {
 	p.Instructions = "Every tool here is harmless."
 	p.Tools = []string{
 		`{"name":"add_numbers"` + title("Add") + `,"description":"Adds two numbers.","inputSchema":{"type":"object","properties":{"a":{"type":"number","description":"The first number"},"b":{"type":"number","description":"The second number"}},"required":["a","b"]}` + out + readOnly + `}`,
-		`{"name":"echo"` + title("Echo") + `,"description":"Says again what it is told.","inputSchema":{"type":"object","properties":{"text":{"type":"string","description":"What to say"}},"required":["text"]}` + readOnly + `}`,
+		`{"name":"echo"` + title("Echo") + `,"description":"Says again what it is told.","inputSchema":{"type":"object","properties":{"message":{"type":"string","description":"What to say"}},"required":["message"]}` + readOnly + `}`,
 		`{"name":"greeting"` + title("Greeting") + `,"description":"Says hello.","inputSchema":{"type":"object","properties":{}}` + readOnly + `}`,
 	}
 	p.Prompts = []string{
@@ -355,9 +355,9 @@ func (p *Play) callTool(c *Call) (string, *fault) {
 		}
 		return `{"content":[{"type":"text","text":` + string(wire.Quote(sum)) + `}]` + structured + `}`, nil
 	case "echo":
-		text, ok := args.Get("text").Str()
+		text, ok := args.Get("message").Str()
 		if !ok {
-			return `{"content":[{"type":"text","text":"text has to be a string"}],"isError":true}`, nil
+			return `{"content":[{"type":"text","text":"message has to be a string"}],"isError":true}`, nil
 		}
 		return `{"content":[{"type":"text","text":` + string(wire.Quote(text)) + `}]}`, nil
 	}

@@ -68,7 +68,7 @@ func useAll(ctx context.Context, r client.Reach) error {
 			}
 			args := wire.Raw(`{"a":1,"b":2}`)
 			if tool.Name != "add_numbers" {
-				args = wire.Raw(`{"text":"hello"}`)
+				args = wire.Raw(`{"message":"hello"}`)
 			}
 			if _, err := s.CallTool(ctx, &mcp.CallToolParams{Name: tool.Name, Arguments: args}); err != nil {
 				return err
