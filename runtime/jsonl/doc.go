@@ -6,11 +6,12 @@
 // A server's link has one goroutine that reads and handles each frame itself;
 // nothing is handed to another goroutine while handlers are quick. A monitor,
 // which ticks only while there is traffic, notices a handler that has not
-// returned for a millisecond and lets another goroutine go on reading; a
-// handler that knows that it blocks says so with Detach. A client's link is
-// read by the calling goroutine that waits for its answer. When several calls
-// wait, or when none has been made for a millisecond, a goroutine of the link
-// reads.
+// returned for a millisecond and lets another goroutine go on reading; a handler
+// that knows that it blocks says so with Detach. Nothing overtakes a request
+// before it is registered, nor the handshake before it is answered. A client's
+// link is read by the calling goroutine that waits for its answer. When several
+// calls wait, or when none has been made for a millisecond, a goroutine of the
+// link reads.
 //
 // # How it writes
 //

@@ -56,6 +56,7 @@ const (
 	maxWaiting = 16               // frames that wait for room for their answer; likewise
 	tick       = time.Millisecond // of the monitor, and of a client's lingering reader
 	idleTicks  = 50               // after these the monitor parks
+	heldTicks  = 1000             // so many pass until a frame that has not begun may be overtaken
 	closeGrace = 2 * time.Second  // for what is still to be written when a link is closed
 )
 
@@ -95,8 +96,9 @@ type link struct {
 	// is being handled; whoever changes it from its odd value to the next
 	// even one decides who reads on.
 	role    atomic.Uint64
-	in      *lines     // of whoever reads
-	forking sync.Mutex // held while what is unread goes to another goroutine
+	begun   atomic.Uint64 // the role of the last frame that is where it belongs: see monitor
+	in      *lines        // of whoever reads
+	forking sync.Mutex    // held while what is unread goes to another goroutine
 	readers atomic.Int64
 	parked  atomic.Bool
 	over    atomic.Bool // the link has ended: nothing more is read
@@ -231,6 +233,7 @@ func (l *link) serve(in *lines, role uint64) {
 		// read may wait. This may block: the monitor sees it like a handler
 		// that blocks.
 		if !in.more() || l.out.large() {
+			ex.begin()
 			l.out.flush()
 		}
 		if !l.role.CompareAndSwap(role, role+1) {
@@ -260,11 +263,14 @@ func (l *link) takeOverFrom(role uint64) {
 }
 
 // monitor notices that a frame has been handled for a whole tick and lets
-// another goroutine read on. It parks while nothing comes in.
+// another goroutine read on. It waits longer while the frame has not begun to be
+// handled, or is the handshake: what follows, the end of the input too, is not to
+// overtake it where this goroutine has not had its turn on a busy machine. It
+// parks while nothing comes in.
 func (l *link) monitor() {
 	t := time.NewTicker(tick)
 	defer t.Stop()
-	idle := 0
+	idle, held := 0, 0
 	last := l.role.Load()
 	for {
 		select {
@@ -275,7 +281,10 @@ func (l *link) monitor() {
 		role := l.role.Load()
 		switch {
 		case role != last:
+			idle, held = 0, 0
+		case role&1 == 1 && l.begun.Load() != role && held < heldTicks:
 			idle = 0
+			held++
 		case role&1 == 1:
 			// When the peer sends without reading the answers, the pipe's own
 			// back-pressure takes over. A few frames more are read all the
@@ -315,6 +324,25 @@ type exchange struct {
 // inline reports whether the frame is still being handled by the goroutine
 // that read it, which will write what is collected.
 func (e *exchange) inline() bool { return e.l.role.Load() == e.role }
+
+// Expect is called when the frame is a request and about to be handled. What
+// comes after the handshake depends on how that ends.
+func (e *exchange) Expect(method string, _ any) *jsonrpc.Error {
+	if method != "initialize" {
+		e.begin()
+	}
+	return nil
+}
+
+// begin says that frames which follow may overtake this one.
+func (e *exchange) begin() {
+	for {
+		last := e.l.begun.Load()
+		if last >= e.role || e.l.begun.CompareAndSwap(last, e.role) {
+			return
+		}
+	}
+}
 
 func (e *exchange) Notify(ctx context.Context, f jsonrpc.Frame) error {
 	if e.inline() {

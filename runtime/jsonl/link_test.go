@@ -146,6 +146,73 @@ func TestBlockedHandlerDelaysLittle(t *testing.T) {
 	})
 }
 
+// slowParams take a while to be read: as where the goroutine that reads a message
+// does not get its turn on a busy machine.
+type slowParams struct{ callParams }
+
+func (p *slowParams) DecodeJSON(d *wire.Dec) error {
+	err := p.callParams.DecodeJSON(d)
+	if took, derr := time.ParseDuration(p.Name); derr == nil {
+		time.Sleep(took)
+	}
+	return err
+}
+
+// TestNothingIsOvertakenBeforeItBegins: a message that is read behind another,
+// and the end of the input, wait until the other is registered, and behind the
+// handshake until that is made; for a second.
+func TestNothingIsOvertakenBeforeItBegins(t *testing.T) {
+	slow := func(handshake time.Duration) *jsonrpc.Service {
+		svc := server(func(context.Context, *callParams) (*callResult, error) { return nil, nil })
+		jsonrpc.HandleRequest(svc, "initialize", func(ctx context.Context, _ *object) (*object, error) {
+			select {
+			case <-time.After(handshake):
+			case <-ctx.Done():
+			}
+			return &object{wire.MustRaw(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`)}, nil
+		})
+		jsonrpc.HandleRequest(svc, "tools/call", func(ctx context.Context, p *slowParams) (*callResult, error) {
+			if p.Name == "500ms" { // it has been cancelled
+				<-ctx.Done()
+			}
+			return &callResult{Content: []textContent{{p.Name}}}, nil
+		})
+		return svc
+	}
+	cancel := func(id int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", id)
+	}
+	for name, tt := range map[string]struct {
+		handshake time.Duration
+		say       string
+		want      []string
+	}{
+		"a call behind a slow handshake":   {500 * time.Millisecond, sayInit + call(2, "now"), []string{`"id":1,"result"`, `"id":2,"result"`}},
+		"a handshake that never ends":      {time.Hour, sayInit + call(2, "now"), []string{`"id":2,"error"`}},
+		"a call while another is read":     {0, sayInit + call(2, "500ms") + call(3, "now") + cancel(2), []string{`"id":1,"result"`, `"id":3,"result"`}},
+		"the end of the input":             {0, sayInit + call(2, "400ms"), []string{`"id":1,"result"`, `"id":2,"result"`}},
+		"a reader that does not come back": {0, sayInit + call(2, "5s") + call(3, "now"), []string{`"id":1,"result"`, `"id":3,"result"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				outR, outW := io.Pipe()
+				p := &wirePeer{t: t, lines: make(chan string, 100)}
+				go p.read(outR)
+				served := make(chan error, 1)
+				in, inW := io.Pipe()
+				go func() { served <- jsonrpc.Serve(t.Context(), jsonl.Pipe(in, outW), slow(tt.handshake)) }()
+				_, _ = io.WriteString(inW, tt.say)
+				_ = inW.Close()
+				for _, want := range tt.want {
+					require.Contains(t, <-p.lines, want)
+				}
+				<-served
+				time.Sleep(time.Minute) // what takes long has come back
+			})
+		})
+	}
+}
+
 // TestBlockedHandlersAreBounded: above the bound requests are refused, and the
 // connection still answers.
 func TestBlockedHandlersAreBounded(t *testing.T) {

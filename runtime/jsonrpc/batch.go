@@ -56,25 +56,25 @@ func (c *Conn) receiveBatch(ctx context.Context, ex Exchange, data []byte, heade
 		return
 	}
 	b := &batch{ex: ex, open: len(elems)}
-	if len(elems) > 1 {
-		ex.Detach()
-	}
 	for _, e := range elems {
-		one := &batchExchange{b: b}
-		at := inBatch
-		if len(elems) > 1 {
-			at = aside
-		}
-		c.message(ctx, one, e, header, at)
+		c.message(ctx, &batchExchange{b: b}, e, header, b)
+	}
+	if len(b.later) == 0 { // all is said
+		return
+	}
+	ex.Detach() // now that what follows finds the requests
+	for _, run := range b.later {
+		go run()
 	}
 }
 
 // batch collects the answers of an array.
 type batch struct {
-	ex   Exchange
-	mu   sync.Mutex
-	open int // messages that are not done with
-	out  []byte
+	ex    Exchange
+	later []func() // the handlers, which run side by side
+	mu    sync.Mutex
+	open  int // messages that are not done with
+	out   []byte
 }
 
 // batchExchange is the way back of one message of a batch.

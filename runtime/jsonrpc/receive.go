@@ -34,7 +34,7 @@ const (
 type envelope struct {
 	data   []byte
 	header map[string][]string
-	place  place
+	batch  *batch // that it is part of, nil for none
 	peek   Peek
 
 	id      ID
@@ -50,15 +50,6 @@ type envelope struct {
 	rpcErr   *Error
 	has      members
 }
-
-// place is where a message stands.
-type place uint8
-
-const (
-	alone   place = iota
-	inBatch       // in an array
-	aside         // in an array of several, whose handlers run side by side
-)
 
 // members is a set of envelope members.
 type members uint8
@@ -108,7 +99,7 @@ func (c *Conn) Receive(ctx context.Context, ex Exchange, f Frame) {
 		}
 		break
 	}
-	c.message(ctx, ex, data, f.Header, alone)
+	c.message(ctx, ex, data, f.Header, nil)
 }
 
 // whole reports whether a text that the carrier's end may have cut is all
@@ -128,10 +119,10 @@ func (c *Conn) finishExchange(ex Exchange) {
 // message reads one message and acts on it. The usual form is read in one
 // pass; whatever that stumbles over is looked at again, slowly and in full, to
 // find out what to answer.
-func (c *Conn) message(ctx context.Context, ex Exchange, data []byte, header map[string][]string, at place) {
+func (c *Conn) message(ctx context.Context, ex Exchange, data []byte, header map[string][]string, of *batch) {
 	s := scratches.Get().(*scratch)
 	env := &s.env
-	env.data, env.header, env.place = data, header, at
+	env.data, env.header, env.batch = data, header, of
 	s.d.Reset(data, wire.Options{Lenient: c.side == ClientSide, Alias: true, MaxDepth: c.o.MaxDepth})
 	err := c.read(&s.d, env)
 	if err == nil {
@@ -149,7 +140,7 @@ func (c *Conn) message(ctx context.Context, ex Exchange, data []byte, header map
 		in, e := c.request(ctx, ex, env)
 		s.env = envelope{}
 		scratches.Put(s)
-		c.handle(e, in, at)
+		c.handle(e, in, of)
 		return
 	case hasVersion | hasMethod | hasParams, hasVersion | hasMethod:
 		c.notification(ex, env)
@@ -423,7 +414,7 @@ func (c *Conn) examine(ctx context.Context, ex Exchange, env *envelope, first er
 	}
 
 	// Read the members again, each on its own, and collect what is wrong.
-	again := &envelope{data: env.data, header: env.header, place: env.place, call: env.call}
+	again := &envelope{data: env.data, header: env.header, batch: env.batch, call: env.call}
 	var wrong error
 	blame := func(format string, args ...any) {
 		if wrong == nil {
@@ -513,7 +504,7 @@ func (c *Conn) examine(ctx context.Context, ex Exchange, env *envelope, first er
 			c.notification(ex, again)
 		} else {
 			in, e := c.request(ctx, ex, again)
-			c.handle(e, in, env.place)
+			c.handle(e, in, env.batch)
 		}
 		return
 	}
@@ -652,12 +643,12 @@ func (c *Conn) unprepared(in *inbound, err *Error) {
 }
 
 // handle runs the handler of a request, if there is one to handle, here or on a
-// goroutine of its own.
-func (c *Conn) handle(e *entry, in *inbound, at place) {
+// goroutine of its own. One of a batch waits until the whole batch is read.
+func (c *Conn) handle(e *entry, in *inbound, of *batch) {
 	switch {
 	case in == nil:
-	case at == aside:
-		go c.handle(e, in, alone)
+	case of != nil:
+		of.later = append(of.later, func() { c.handle(e, in, nil) })
 	case in.listen != nil:
 		in.listen.start()
 	case e == relayEntry && in.method == methodListen: // it lasts, and whoever read it has to see the end of it
@@ -727,7 +718,7 @@ func (c *Conn) admit(env *envelope) *Error {
 	case methodPing:
 		return nil
 	case methodInitialize:
-		if env.place != alone {
+		if env.batch != nil {
 			return NewError(CodeInvalidRequest, "initialize must not be part of a batch")
 		}
 		c.mu.Lock()

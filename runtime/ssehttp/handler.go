@@ -404,11 +404,8 @@ func (s *session) Start(r jsonrpc.Receiver) error {
 	return nil
 }
 
-// settle is how long a message may be handled before its POST is answered: it
-// is registered by then, and a cancellation that follows finds it.
-const settle = time.Millisecond
-
-// receive hands a message to the connection. It does not wait for handlers.
+// receive hands a message to the connection, and returns when it is registered,
+// so that a cancellation that follows finds it. It does not wait for handlers.
 // free is called when the message is answered, unless it is not taken.
 func (s *session) receive(r *http.Request, body []byte, free func()) bool {
 	s.mu.Lock()
@@ -423,12 +420,7 @@ func (s *session) receive(r *http.Request, body []byte, free func()) bool {
 	ex.release = sync.OnceFunc(func() { stop(); cancel(); free() })
 	header := r.Header
 	go s.r.Receive(ctx, ex, jsonrpc.Frame{Data: body, Owned: true, Header: header})
-	t := time.NewTimer(settle)
-	defer t.Stop()
-	select {
-	case <-ex.busy:
-	case <-t.C:
-	}
+	<-ex.busy
 	return true
 }
 
@@ -436,15 +428,21 @@ func (s *session) receive(r *http.Request, body []byte, free func()) bool {
 type exchange struct {
 	s       *session
 	once    sync.Once
-	busy    chan struct{} // closed when its handling goes on by itself, or is over
+	busy    chan struct{} // closed when what follows may overtake it
 	release func()
+}
+
+// Expect is called when the message is a request and about to be handled.
+func (e *exchange) Expect(string, any) *jsonrpc.Error {
+	e.Detach()
+	return nil
 }
 
 func (e *exchange) Notify(ctx context.Context, f jsonrpc.Frame) error { return e.s.Send(ctx, f) }
 
 func (e *exchange) Reply(ctx context.Context, f jsonrpc.Frame) error {
 	defer e.release()
-	defer e.Detach()
+	e.Detach()
 	if len(f.Data) == 0 {
 		return nil
 	}
