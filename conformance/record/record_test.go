@@ -18,8 +18,12 @@ import (
 	"github.com/goldwire/goldwire/conformance/transcript"
 )
 
-// childVar names what the test binary does as a child.
-const childVar = "RECORD_TEST_CHILD"
+// childVar names what the test binary does as a child, parentVar the process that
+// it waits to be rid of.
+const (
+	childVar  = "RECORD_TEST_CHILD"
+	parentVar = "RECORD_TEST_PARENT"
+)
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(childVar) {
@@ -42,10 +46,13 @@ func TestMain(m *testing.M) {
 		_, _ = os.Stdout.Write(b)
 	case "babble": // ends, and leaves somebody behind who goes on talking
 		c := exec.Command(os.Args[0])
-		c.Env = append(os.Environ(), childVar+"=talk")
+		c.Env = append(os.Environ(), childVar+"=talk", fmt.Sprint(parentVar, "=", os.Getpid()))
 		c.Stdout = os.Stdout
 		_ = c.Start()
 	case "talk":
+		for os.Getenv(parentVar) == fmt.Sprint(os.Getppid()) {
+			time.Sleep(time.Millisecond)
+		}
 		for {
 			if _, err := fmt.Println("y"); err != nil {
 				os.Exit(0)
@@ -294,11 +301,18 @@ func TestLogGoesOnWhenNothingCanBeWritten(t *testing.T) {
 }
 
 func TestStdioPassesSignalsOnWhenOnlyAGrandchildIsLeft(t *testing.T) {
+	wait(t, patience, 10*time.Second) // for it to say something
 	signals := make(chan os.Signal, 1)
-	time.AfterFunc(2*urgency, func() { signals <- terminate })
 	var c child
+	heard := writerFunc(func(b []byte) (int, error) {
+		select {
+		case signals <- terminate:
+		default:
+		}
+		return len(b), nil
+	})
 	began := time.Now()
-	require.True(t, c.run(t, "babble", strings.NewReader(""), Stdio{Signals: signals}).Success())
-	require.Less(t, time.Since(began), 15*time.Second)
+	require.True(t, c.run(t, "babble", strings.NewReader(""), Stdio{Out: heard, Signals: signals}).Success())
+	require.Less(t, time.Since(began), 25*time.Second)
 	require.Contains(t, lines(c.recording(t)), "< y")
 }
