@@ -426,11 +426,11 @@ func TestChildThatStopsReading(t *testing.T) {
 	p.StopAfter, p.KillAfter = 50*time.Millisecond, 50*time.Millisecond
 	c, _ := start(t, p, nil)
 	big := strings.Repeat("x", 300<<10)
-	short := jsonrpc.WithCallOptions(t.Context(), jsonrpc.CallOptions{Timeout: new(200 * time.Millisecond)})
+	short := jsonrpc.WithCallOptions(t.Context(), jsonrpc.CallOptions{Timeout: new(2 * time.Second)})
 	errs := make(chan error)
 	for range 8 {
 		go func() {
-			ctx, cancel := context.WithTimeout(short, 300*time.Millisecond)
+			ctx, cancel := context.WithTimeout(short, 3*time.Second)
 			defer cancel()
 			_, err := echo(ctx, c, big)
 			errs <- err
