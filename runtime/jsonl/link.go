@@ -352,6 +352,7 @@ func (e *exchange) Notify(ctx context.Context, f jsonrpc.Frame) error {
 }
 
 func (e *exchange) Reply(ctx context.Context, f jsonrpc.Frame) error {
+	e.begin() // a refusal may wait for room: that holds up nobody
 	if len(f.Data) == 0 {
 		return nil
 	}

@@ -348,6 +348,37 @@ func TestPeerThatStopsReading(t *testing.T) {
 	})
 }
 
+// TestRefusalsThatWaitForRoom: what is refused, and cannot be told so for want of
+// room, delays nothing that comes behind it.
+func TestRefusalsThatWaitForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inR, inW := io.Pipe()
+		w := &stuckWriter{free: make(chan struct{}), w: io.Discard}
+		cancelled := make(chan struct{})
+		s := jsonl.Pipe(inR, w)
+		s.Options = jsonl.Options{MaxOutgoing: 100}
+		served := make(chan error, 1)
+		go func() {
+			served <- jsonrpc.Serve(t.Context(), s, server(func(ctx context.Context, _ *callParams) (*callResult, error) {
+				<-ctx.Done()
+				close(cancelled)
+				return nil, ctx.Err()
+			}))
+		}()
+		start := time.Now()
+		_, err := io.WriteString(inW, sayInit+sayReady+call(2, "cancel me")+strings.Repeat("not JSON\n", maxRefused)+
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`+"\n")
+		require.NoError(t, err)
+		<-cancelled
+		require.LessOrEqual(t, time.Since(start), 50*time.Millisecond)
+		close(w.free)
+		require.NoError(t, inW.Close())
+		require.NoError(t, <-served)
+	})
+}
+
+const maxRefused = 8 // fewer than may wait for room
+
 // TestFloodWithoutReading: a peer that sends without reading the answers is
 // held back before it costs more than a bounded number of goroutines; when it
 // reads again, everything is answered.
