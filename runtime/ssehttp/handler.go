@@ -252,6 +252,15 @@ func (h *Handler) serveStream(w http.ResponseWriter, r *http.Request) {
 	h.mu.Unlock()
 	defer h.work.Done()
 	_ = s.conn.Start()
+	var err error = http.ErrAbortHandler
+	defer func() { // also when w, which may be a middleware's, panics
+		h.mu.Lock()
+		delete(h.sessions, s.id)
+		h.mu.Unlock()
+		s.over(err)
+		s.cancel()
+		_ = s.conn.Close(context.Background())
+	}()
 
 	hd := w.Header()
 	hd.Set("Content-Type", "text/event-stream")
@@ -259,14 +268,7 @@ func (h *Handler) serveStream(w http.ResponseWriter, r *http.Request) {
 	hd.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 	s.pending, _ = sse.Append(nil, sse.Event{Type: "endpoint", Data: []byte(h.endpoint(s.id))})
-	err := s.write(ctx, w)
-
-	h.mu.Lock()
-	delete(h.sessions, s.id)
-	h.mu.Unlock()
-	s.over(err)
-	s.cancel()
-	_ = s.conn.Close(context.Background())
+	err = s.write(ctx, w)
 }
 
 // endpoint is where a session's messages go, as a reference.
@@ -419,8 +421,15 @@ func (s *session) receive(r *http.Request, body []byte, free func()) bool {
 	stop := context.AfterFunc(s.ctx, cancel)
 	ex.release = sync.OnceFunc(func() { stop(); cancel(); free() })
 	header := r.Header
-	go s.r.Receive(ctx, ex, jsonrpc.Frame{Data: body, Owned: true, Header: header})
-	<-ex.busy
+	go func() {
+		defer ex.Detach()
+		s.r.Receive(ctx, ex, jsonrpc.Frame{Data: body, Owned: true, Header: header})
+	}()
+	select {
+	case <-ex.busy:
+	case <-s.done: // a relay may take its time with a notification
+	case <-r.Context().Done():
+	}
 	return true
 }
 
@@ -607,7 +616,12 @@ func (s *session) full() chan struct{} {
 }
 
 // Send puts a message on the stream. It waits for room as long as ctx.
-func (s *session) Send(ctx context.Context, f jsonrpc.Frame) error {
+func (s *session) Send(ctx context.Context, f jsonrpc.Frame) error { return s.send(ctx, f, nil) }
+
+var errOver = errors.New("nobody waits for the answer any more")
+
+// send is Send, where stop ends the wait for room like ctx.
+func (s *session) send(ctx context.Context, f jsonrpc.Frame, stop <-chan struct{}) error {
 	for {
 		s.mu.Lock()
 		room := s.turn // of an answer that is streamed
@@ -626,12 +640,18 @@ func (s *session) Send(ctx context.Context, f jsonrpc.Frame) error {
 			room = s.full()
 		}
 		s.mu.Unlock()
+		var cause error
 		select {
 		case <-room:
+			continue
 		case <-s.done:
+			continue
 		case <-ctx.Done():
-			return &jsonrpc.OverloadError{What: "outgoing bytes", Limit: s.h.o.MaxOutgoing, Cause: context.Cause(ctx)}
+			cause = context.Cause(ctx)
+		case <-stop:
+			cause = errOver
 		}
+		return &jsonrpc.OverloadError{What: "outgoing bytes", Limit: s.h.o.MaxOutgoing, Cause: cause}
 	}
 }
 
@@ -663,7 +683,7 @@ func (s *session) writeBy(t time.Time) {
 
 // Call sends a request of the server.
 func (s *session) Call(ctx context.Context, f jsonrpc.Frame, w jsonrpc.Waiter) error {
-	err := s.Send(ctx, f)
+	err := s.send(ctx, f, w.C()) // whose time may end before ctx
 	if t, ok := w.(jsonrpc.Taken); ok && err == nil {
 		t.Taken()
 	}

@@ -287,3 +287,77 @@ func TestTextStreamAndShutdown(t *testing.T) {
 		})
 	}
 }
+
+// slowRelay answers initialize, and takes its time with notifications.
+type slowRelay struct{ free chan struct{} }
+
+func (slowRelay) Request(ctx context.Context) (jsonrpc.Answer, error) {
+	id := string(jsonrpc.PeerOf(ctx).Message().Get("id"))
+	return jsonrpc.Answer{Data: []byte(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)}, nil
+}
+
+func (r slowRelay) Notification(context.Context) { <-r.free }
+
+// TestPostOfASlowMessage: who posts waits until a message has its place, but not
+// longer than the stream is open.
+func TestPostOfASlowMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		relay := slowRelay{make(chan struct{})}
+		h := ssehttp.NewHandler(jsonrpc.NewService(jsonrpc.ServiceOptions{Revision: "2024-11-05", Relay: relay}), ssehttp.HandlerOptions{Logger: quiet})
+		o := openIn(t, h)
+		status := make(chan int, 1)
+		go func() { status <- o.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`) }()
+		synctest.Wait()
+		require.Empty(t, status)
+		o.end()
+		synctest.Wait()
+		require.Len(t, status, 1)
+		require.Equal(t, http.StatusAccepted, <-status)
+		close(relay.free)
+	})
+}
+
+// TestCallOfAClientThatDoesNotRead: a call of the server ends at its time while
+// it waits for room.
+func TestCallOfAClientThatDoesNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := server(nil)
+		s.Options.Timeout = new(time.Second)
+		conns, echo := make(chan *jsonrpc.Conn, 2), s.CallTool
+		s.CallTool = func(ctx context.Context, p *old.CallToolParams) (*old.CallToolResult, error) {
+			conns <- jsonrpc.PeerOf(ctx).Conn()
+			return echo(ctx, p)
+		}
+		o := openIn(t, ssehttp.NewHandler(s, ssehttp.HandlerOptions{Logger: quiet, MaxOutgoing: 1 << 10}))
+		release := o.hold()
+		require.Equal(t, http.StatusAccepted, o.post(call(1, "is being written")))
+		synctest.Wait()
+		require.Equal(t, http.StatusAccepted, o.post(call(2, strings.Repeat("x", 2<<10)))) // waits to be
+		synctest.Wait()
+		start := time.Now()
+		err := (<-conns).Ping(context.Background())
+		require.ErrorIs(t, err, jsonrpc.ErrTimeout)
+		require.ErrorIs(t, err, jsonrpc.ErrOverloaded)
+		require.Equal(t, time.Second, time.Since(start))
+		release()
+		_, _ = o.next(t), o.next(t)
+		o.end()
+	})
+}
+
+// broken is a middleware's writer that panics when the session is open.
+type broken struct{ http.ResponseWriter }
+
+func (broken) Write([]byte) (int, error) { panic(http.ErrAbortHandler) }
+
+// TestStreamThatPanics: nothing is left of a stream whose writer panics.
+func TestStreamThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := ssehttp.NewHandler(server(nil), ssehttp.HandlerOptions{Logger: quiet})
+		require.PanicsWithValue(t, http.ErrAbortHandler, func() {
+			h.ServeHTTP(broken{newResponder()}, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+		})
+		require.Zero(t, h.Sessions())
+		require.NoError(t, h.Shutdown(t.Context()))
+	})
+}
