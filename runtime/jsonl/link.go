@@ -223,7 +223,7 @@ func (l *link) serve(in *lines, role uint64) {
 			return
 		}
 		role++
-		ex.role = role
+		ex.role, ex.opens = role, false
 		l.role.Store(role)
 		if l.parked.Load() && l.parked.CompareAndSwap(true, false) {
 			l.wake <- struct{}{}
@@ -317,8 +317,9 @@ func (l *link) monitor() {
 
 // exchange is the way back of one frame of a server's link.
 type exchange struct {
-	l    *link
-	role uint64
+	l     *link
+	role  uint64
+	opens bool // the frame is the handshake
 }
 
 // inline reports whether the frame is still being handled by the goroutine
@@ -328,7 +329,7 @@ func (e *exchange) inline() bool { return e.l.role.Load() == e.role }
 // Expect is called when the frame is a request and about to be handled. What
 // comes after the handshake depends on how that ends.
 func (e *exchange) Expect(method string, _ any) *jsonrpc.Error {
-	if method != "initialize" {
+	if e.opens = method == "initialize"; !e.opens {
 		e.begin()
 	}
 	return nil
@@ -352,7 +353,9 @@ func (e *exchange) Notify(ctx context.Context, f jsonrpc.Frame) error {
 }
 
 func (e *exchange) Reply(ctx context.Context, f jsonrpc.Frame) error {
-	e.begin() // a refusal may wait for room: that holds up nobody
+	if !e.opens { // its answer is the first
+		e.begin() // a refusal may wait for room: that holds up nobody
+	}
 	if len(f.Data) == 0 {
 		return nil
 	}
