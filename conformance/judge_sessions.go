@@ -29,7 +29,7 @@ const (
 // era that was spoken in it; over HTTP one for each Mcp-Session-Id, each stream
 // of HTTP+SSE, and each client (by its name and version) of a stateless
 // revision, where requests of a stateful server without sessions belong to the
-// last initialize before them. An attempt that the server did not take belongs to
+// last initialize before them, at the same path if there was one. An attempt that the server did not take belongs to
 // the session that came next, at the same address if there is one. What belongs
 // to none (a look-up of metadata, a request that was never answered with a
 // revision) stays with the first.
@@ -175,6 +175,7 @@ func splitHTTP(rec *transcript.Recording) (parts []*transcript.Recording, attemp
 	of := map[int]*session{}
 	endpoints := map[string]string{} // where to post of an HTTP+SSE stream → its session
 	var last *session                // a stateful one without an id
+	lastAt := map[string]*session{}  // of each path
 	exchanges := slices.Collect(rec.Exchanges())
 	if len(exchanges) == 0 {
 		return nil, nil
@@ -188,7 +189,7 @@ func splitHTTP(rec *transcript.Recording) (parts []*transcript.Recording, attemp
 		if id == "" && method == "initialize" {
 			id = x.ResponseHeader.Get("mcp-session-id")
 		}
-		target := strings.TrimPrefix(x.Target, "/")
+		target, path := strings.TrimPrefix(x.Target, "/"), pathOf(x.Target)
 		switch key := endpoints[target]; {
 		case key != "":
 			of[x.Number] = byKey[key]
@@ -205,15 +206,16 @@ func splitHTTP(rec *transcript.Recording) (parts []*transcript.Recording, attemp
 		case method == "initialize":
 			last = get("initialize "+strconv.Itoa(x.Number), catalogue.HTTP)
 			last.spoken = hasResult(x, "")
-			of[x.Number] = last
+			of[x.Number], lastAt[path] = last, last
 		case last != nil && (x.Body != nil || x.Method == "GET" && strings.Contains(x.Header.Get("accept"), "text/event-stream")):
-			of[x.Number] = last
+			if of[x.Number] = lastAt[path]; of[x.Number] == nil {
+				of[x.Number] = last
+			}
 		}
 	}
 	for _, x := range exchanges {
 		if s := of[x.Number]; s != nil {
-			path, _, _ := strings.Cut(x.Target, "?")
-			s.paths[path] = true
+			s.paths[pathOf(x.Target)] = true
 		}
 	}
 	// A client that tried a revision or transport which the server does not speak
@@ -267,6 +269,12 @@ func splitHTTP(rec *transcript.Recording) (parts []*transcript.Recording, attemp
 		parts = append(parts, part(rec, s.transport, events[i]))
 	}
 	return parts, attempts
+}
+
+// pathOf is a target without its query.
+func pathOf(target string) string {
+	path, _, _ := strings.Cut(target, "?")
+	return path
 }
 
 // hasResult reports whether a request was answered by a result of the version

@@ -152,6 +152,9 @@ func TestSessionsAreSplit(t *testing.T) {
 			[]session{{"2025-11-25", "http", 7}, {"2025-06-18", "http", 6}}},
 		"clients without sessions": {">>1 POST /mcp\n>1 " + initialize + "\n<<1 200\n<1 " + agreed("2025-11-25") + "\n>>2 POST /mcp\n>2 {}\n>>3 POST /mcp\n>3 " + initialize + "\n<<3 200\n<3 " + agreed("2025-11-25") + "\n",
 			[]session{{"2025-11-25", "http", 6}, {"2025-11-25", "http", 4}}},
+		"clients without sessions, mixed, at a path each": {">>1 POST /a\n>1 " + initialize + "\n>>2 POST /b\n>2 " + initialize + "\n<<2 200\n<2 " + agreed("2025-06-18") + "\n<<1 200\n<1 " + agreed("2025-11-25") +
+			"\n>>3 POST /a?x=1\n>3 {}\n>>4 POST /b\n>4 {}\n>>5 POST /c\n>5 {}\n>>6 POST /c\n>6 {}\n", // who asks elsewhere is taken for the last
+			[]session{{"2025-11-25", "http", 6}, {"2025-06-18", "http", 10}}},
 		"stateless clients": {">>1 POST /mcp\n>1 " + discover + "\n<<1 200\n<1 " + agreed("") + "\n>>2 POST /mcp\n>2 " + strings.Replace(discover, `"c"`, `"d"`, 1) + "\n<<2 200\n<2 " + agreed("") + "\n",
 			[]session{{"2026-07-28", "http", 4}, {"2026-07-28", "http", 4}}},
 		"a stateless probe of a stateful server": {">>1 POST /mcp\n>1 " + discover + "\n<<1 400\n>>2 POST /mcp\n>2 " + initialize + "\n<<2 200\n<2 " + agreed("2025-11-25") + "\n",
