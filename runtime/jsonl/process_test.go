@@ -69,6 +69,19 @@ func init() {
 		_ = out.Close()
 		select {}
 	})
+	for kind, as := range map[string]string{"leaves and terminates": "terminates", "leaves, stubborn": "stubborn"} {
+		children[kind] = func() int { // it goes to its parent's process group
+			group, err := syscall.Getpgid(os.Getppid())
+			if err == nil {
+				err = syscall.Setpgid(0, group)
+			}
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
+			return children[as]()
+		}
+	}
 	children["deaf"] = rawChild(func(*os.File, string, string) { select {} }) // stops reading
 	children["endless"] = toolChild(func(out *os.File, _, id string) {
 		pad := strings.Repeat("x", 1<<20)
@@ -297,9 +310,11 @@ func TestShutdownOrder(t *testing.T) {
 		says          string
 		stop, killing time.Duration
 	}{
-		{"hangs", 0, 900 * time.Millisecond, "", time.Second, time.Second},
-		{"terminates", 100 * time.Millisecond, 2 * time.Second, "got the signal", 100 * time.Millisecond, 5 * time.Second},
-		{"stubborn", 200 * time.Millisecond, 3 * time.Second, "", 100 * time.Millisecond, 100 * time.Millisecond},
+		{"hangs", 0, 15 * time.Second, "", 20 * time.Second, time.Second},
+		{"terminates", 100 * time.Millisecond, 15 * time.Second, "got the signal", 100 * time.Millisecond, 20 * time.Second},
+		{"stubborn", 200 * time.Millisecond, 15 * time.Second, "", 100 * time.Millisecond, 100 * time.Millisecond},
+		{"leaves and terminates", 100 * time.Millisecond, 15 * time.Second, "got the signal", 100 * time.Millisecond, 20 * time.Second},
+		{"leaves, stubborn", 200 * time.Millisecond, 15 * time.Second, "", 100 * time.Millisecond, 100 * time.Millisecond},
 	} {
 		t.Run(k.kind, func(t *testing.T) {
 			p := self(k.kind)
@@ -309,7 +324,9 @@ func TestShutdownOrder(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 5 {
 				wg.Go(func() {
-					if err := c.Close(t.Context()); err != nil {
+					within, cancel := context.WithTimeout(t.Context(), time.Minute)
+					defer cancel()
+					if err := c.Close(within); err != nil {
 						t.Error(err)
 					}
 				})

@@ -19,9 +19,18 @@ func signalGroup(cmd *exec.Cmd, s syscall.Signal) error {
 	return syscall.Kill(-cmd.Process.Pid, s)
 }
 
-func terminate(cmd *exec.Cmd) { _ = signalGroup(cmd, syscall.SIGTERM) }
+func terminate(cmd *exec.Cmd) {
+	_ = signalGroup(cmd, syscall.SIGTERM)
+	if group, err := syscall.Getpgid(cmd.Process.Pid); err == nil && group != cmd.Process.Pid { // it has left
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+	}
+}
 
-func killGroup(cmd *exec.Cmd) { _ = signalGroup(cmd, syscall.SIGKILL) }
+// killGroup kills the group, and the child where it has left it.
+func killGroup(cmd *exec.Cmd) {
+	_ = signalGroup(cmd, syscall.SIGKILL)
+	_ = cmd.Process.Kill()
+}
 
 // sweepGroup ends what the child left behind in its group.
 func sweepGroup(cmd *exec.Cmd, grace time.Duration) {
