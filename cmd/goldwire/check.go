@@ -86,7 +86,8 @@ looks like a credential, are left out of all of them.
     reason: Fixed in 2.0.
 
 An entry that is not true any more (the check passes, does not exist, or the
-day is past) is stale. --update-baseline writes what is found into the file.
+day is past) is stale. --update-baseline writes what counts into the file:
+failures, and with --strict warnings too.
 --flaky names a file of the same form for checks that now pass, now fail.
 
 Where the run comes to no verdicts (status 3 or 5), every format but text is
@@ -128,7 +129,7 @@ say that the server conforms.
 	fl.StringVar(&f.save, "save", "", "save the transcript of each session in `DIR`")
 	fl.StringArrayVar(&f.reports, "report", nil, "write a report as `FORMAT=FILE` too; may be repeated. Formats: "+strings.Join(report.Formats(), ", "))
 	fl.StringVar(&f.baseline, "baseline", "", "a YAML `FILE` of findings that are known and do not count")
-	fl.BoolVar(&f.update, "update-baseline", false, "write what counts now into the file of --baseline, with the reasons it has")
+	fl.BoolVar(&f.update, "update-baseline", false, "write what counts now, with --strict warnings too, into the file of --baseline, with the reasons it has")
 	fl.StringVar(&f.flaky, "flaky", "", "a YAML `FILE` of checks that do not count, whether they pass or not")
 	fl.BoolVar(&f.strict, "strict", false, "a warning counts as a failure does")
 	fl.BoolVar(&f.annotate, "annotate", os.Getenv("GITHUB_ACTIONS") == "true", "print the findings on stderr as annotations of GitHub Actions; by default where GITHUB_ACTIONS is true")

@@ -91,7 +91,7 @@ there was nothing to judge.`,
 	fl.StringSliceVar(&f.only, "only", nil, "judge only what matches `PATTERN`: ids of checks (tool-*), areas (tools) or requirements (legacy/tools-*); may be repeated")
 	fl.StringArrayVar(&f.reports, "report", nil, "write a report as `FORMAT=FILE` too; may be repeated")
 	fl.StringVar(&f.baseline, "baseline", "", "a YAML `FILE` of findings that are known and do not count")
-	fl.BoolVar(&f.update, "update-baseline", false, "write what counts now into the file of --baseline, with the reasons it has")
+	fl.BoolVar(&f.update, "update-baseline", false, "write what counts now, with --strict warnings too, into the file of --baseline, with the reasons it has")
 	fl.StringVar(&f.flaky, "flaky", "", "a YAML `FILE` of checks that do not count, whether they pass or not")
 	fl.BoolVar(&f.strict, "strict", false, "a warning counts as a failure does")
 	fl.BoolVar(&f.annotate, "annotate", false, "print the findings on stderr as annotations of GitHub Actions")

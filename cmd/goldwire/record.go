@@ -200,7 +200,10 @@ func (f *recordFlags) verdicts(w io.Writer, rec *transcript.Recording, rules *re
 		return exitNoResult, err
 	}
 	rep.Strict = f.strict
-	return report.ExitCode(rep), report.Write(w, "text", rep, report.Options{Text: textOptions(w), Tool: version()})
+	if err := report.Write(w, "text", rep, report.Options{Text: textOptions(w), Tool: version()}); err != nil {
+		return exitNoResult, err
+	}
+	return report.ExitCode(rep), nil
 }
 
 func redactCommand() *cobra.Command {

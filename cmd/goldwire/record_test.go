@@ -13,6 +13,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+
+	"github.com/goldwire/goldwire/conformance/record"
 )
 
 // running is a command of a script that serves at an address.
@@ -98,4 +100,25 @@ func TestRecordingsThatAreCutAreReadToTheCut(t *testing.T) {
 		}
 		require.Len(t, rec.Events, want, "%q", whole[:n])
 	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// TestVerdictsThatCannotBeWrittenAreNoSuccess holds that record --judge does not
+// end with status 0 where nobody could read what it found.
+func TestVerdictsThatCannotBeWrittenAreNoSuccess(t *testing.T) {
+	rec, err := parseRecording("x", []byte("goldwire-transcript: 1\nrecorded: goldwire record\ntransport: stdio\n"+
+		`> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`+"\n"+
+		`< {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`+"\n"))
+	require.NoError(t, err)
+	rules, err := record.ParseRules(nil, os.LookupEnv)
+	require.NoError(t, err)
+	code, err := (&recordFlags{}).verdicts(io.Discard, rec, rules)
+	require.NoError(t, err)
+	require.Equal(t, exitOK, code)
+	code, err = (&recordFlags{}).verdicts(brokenWriter{}, rec, rules)
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.Equal(t, exitNoResult, code)
 }

@@ -102,9 +102,14 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 	case f.timeout <= 0:
 		return usage("--timeout %s: want more than nothing", f.timeout)
 	}
-	whole, err := readRecording(args[0])
-	if err != nil {
-		return &exitError{exitUsage, err}
+	var whole *transcript.Recording
+	if err := interruptible(cmd.Context(), func() (err error) { // stdin or a pipe may be silent
+		if whole, err = readRecording(args[0]); err != nil {
+			return &exitError{exitUsage, err}
+		}
+		return nil
+	}); err != nil {
+		return err
 	}
 	rec, err := f.pick(whole)
 	if err != nil {
