@@ -101,6 +101,13 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usage("--redact: %v", err)
 	}
+	var l net.Listener
+	if f.listen != "" { // before the file is made, which may be a recording of before
+		if l, err = net.Listen("tcp", f.listen); err != nil {
+			return usage("--listen: %w", err)
+		}
+		defer l.Close()
+	}
 	file, err := f.create()
 	if err != nil {
 		return usage("--output: %v", err)
@@ -120,7 +127,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if f.listen == "" {
 		status, err = f.stdio(cmd, log, args)
 	} else {
-		err = f.http(cmd, log, args[0], rules.Target(args[0]), rules)
+		err = f.http(cmd, log, l, args[0], rules.Target(args[0]), rules)
 	}
 	if werr := errors.Join(log.Close(), file.Close()); werr != nil {
 		err = errors.Join(err, &exitError{exitNoResult, fmt.Errorf("the recording is not complete: %w", werr)})
@@ -176,14 +183,10 @@ func (f *recordFlags) stdio(cmd *cobra.Command, log *record.Log, args []string) 
 }
 
 // http stands between the clients of an address and a URL.
-func (f *recordFlags) http(cmd *cobra.Command, log *record.Log, target, shown string, rules *record.Rules) error {
+func (f *recordFlags) http(cmd *cobra.Command, log *record.Log, l net.Listener, target, shown string, rules *record.Rules) error {
 	proxy, err := record.NewProxy(target, log.Recorder())
 	if err != nil {
 		return &exitError{exitUsage, err}
-	}
-	l, err := net.Listen("tcp", f.listen)
-	if err != nil {
-		return &exitError{exitUsage, fmt.Errorf("--listen: %w", err)}
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "goldwire: at http://%s%s, recording what is said to %s\n", l.Addr(), rules.URL(proxy.Path()), shown)
 	if err := proxy.Serve(cmd.Context(), l); err != nil {

@@ -61,7 +61,7 @@ credential is not printed.
 
 Exit status: 0 all was as recorded; 1 something was not; 2 the command line makes
 no sense, or FILE cannot be played; 3 the server could not be started or reached;
-5 the file could not be written.`,
+5 the file could not be written, or it was interrupted.`,
 		Example: `  goldwire replay session.wire -- ./my-server --stdio
   goldwire replay --update session.wire http://localhost:3000/mcp
   goldwire replay --serve --listen 127.0.0.1:8080 session.wire`,
